@@ -1,0 +1,58 @@
+"""Versioned business rules that assertions and edges can rest on."""
+
+from typing import Annotated, Any
+
+from fastapi import Path, Query, Response
+
+from app.api.deps import Cursor, Limit, Reader, Writer, answer, shown
+from app.api.reports import show_report
+from app.api.routes import READ, READ_ONE, may_fail, router
+from app.api.wire import wire
+from app.domain import models
+from app.schemas import NewRule
+from app.schemas.fields import Id, Name
+from app.schemas.outputs import Page, Report, SourceRule, written
+from app.services import rules
+from app.services.reports import Report as RunReport
+
+routes = router("source rules")
+
+_PATH = "/source-rules"
+
+RuleId = Annotated[Id, Path(alias="sourceRuleId", title="Source Rule")]
+
+
+def _show_created(result: tuple[models.SourceRule, list[RunReport]]) -> dict[str, Any]:
+    rule, reports = result
+    return {**wire(rule), "invalidationRuns": [show_report(report) for report in reports]}
+
+
+@routes.post(
+    _PATH,
+    status_code=201,
+    response_model=written(SourceRule, invalidation_runs=list[Report]),
+    responses=may_fail(400, 409, 413, 415),
+)
+def create_rule(body: NewRule, writing: Writer) -> Response:
+    """Record a version of a rule. What rested on an older one is invalidated: the runs are in the answer."""
+    stored = writing.once(lambda uow: rules.create(uow, body), _show_created, body=body)
+    return answer(stored, _PATH, "sourceRuleId")
+
+
+@routes.get(_PATH, response_model=Page[SourceRule], responses=READ)
+def list_rules(
+    reading: Reader,
+    name: Annotated[Name | None, Query(title="Name", description="Only versions of this rule.")] = None,
+    limit: Limit = 100,
+    cursor: Cursor = None,
+) -> Response:
+    """Rules and their versions."""
+    with reading.view() as view:
+        return shown(rules.page(view, name=name, limit=limit, cursor=cursor))
+
+
+@routes.get(_PATH + "/{sourceRuleId}", response_model=SourceRule, responses=READ_ONE)
+def get_rule(rule_id: RuleId, reading: Reader) -> Response:
+    """One version of a rule."""
+    with reading.view() as view:
+        return shown(rules.get(view, rule_id))

@@ -1,0 +1,366 @@
+"""Answers, as the documentation shows them. ``api/wire.py`` writes them straight from the rows."""
+
+from typing import Any, Generic, Literal, TypeVar
+
+from pydantic import BaseModel, ConfigDict, Field, create_model
+
+from app.schemas.base import Output
+from app.schemas.fields import (
+    EdgeType,
+    Id,
+    Instant,
+    Invalidation,
+    Lowered,
+    Outcome,
+    Policy,
+    Propagation,
+    RevalidationMode,
+    RunStatus,
+    Status,
+)
+
+Item = TypeVar("Item")
+
+
+class MemoryGraph(Output):
+    graph_id: Id
+    name: str
+    revalidation_mode: RevalidationMode
+    policy: Policy
+    propagation: Propagation
+    created_at: Instant
+
+
+class NodeState(Output):
+    """A node as a snapshot shows it."""
+
+    memory_node_id: Id
+    key: str | None
+    graph_id: Id
+    name: str
+    node_type: str | None
+    category: str | None
+    status: Status
+    invalid_since: Instant | None
+    invalidation: Invalidation | None
+    confidence: float
+    base_confidence: float
+    is_pinned: bool
+    pinned_by: str | None
+    pin_reason: str | None
+    created_at: Instant
+    updated_at: Instant
+    valid_from: Instant
+    version: int
+
+
+class MemoryNode(NodeState):
+    """A thing that is remembered, with its validity."""
+
+    valid_to: Instant | None
+
+
+class ExternalNode(Output):
+    """Stands for a node of another graph that an edge of this one reaches."""
+
+    memory_node_id: Id
+    key: str | None
+    graph_id: Id
+    name: str
+    external: Literal[True]
+
+
+class EdgeState(Output):
+    """An edge as a snapshot shows it."""
+
+    memory_edge_id: Id
+    graph_id: Id
+    source_node_id: Id
+    target_node_id: Id
+    edge_type: EdgeType
+    support_group: str | None
+    min_support: int
+    weight: float
+    effective_from: Instant | None
+    effective_to: Instant | None
+    source_rule_id: Id | None
+    created_at: Instant
+    valid_from: Instant
+    version: int
+
+
+class MemoryEdge(EdgeState):
+    """The target depends on the source."""
+
+    valid_to: Instant | None
+
+
+class AssertionState(Output):
+    """An assertion as a snapshot shows it."""
+
+    memory_assertion_id: Id
+    graph_id: Id
+    memory_node_id: Id
+    content: str
+    category: str | None
+    importance: float
+    confidence: float
+    observed_at: Instant
+    effective_from: Instant | None
+    effective_to: Instant | None
+    last_verified_at: Instant | None
+    superseded_by: Id | None
+    retracted_at: Instant | None
+    source_rule_id: Id | None
+    valid_from: Instant
+    version: int
+
+
+class MemoryAssertion(AssertionState):
+    """What a node states."""
+
+    valid_to: Instant | None
+
+
+class EvidenceReference(Output):
+    """A document, observation or answer of an API that supports an assertion."""
+
+    evidence_reference_id: Id
+    graph_id: Id
+    memory_assertion_id: Id
+    evidence_type: str
+    reference: str
+    details: str | None
+    recorded_at: Instant
+
+
+class SourceRule(Output):
+    """One version of a business rule."""
+
+    source_rule_id: Id
+    name: str
+    version: str = Field(json_schema_extra={"examples": ["2026.1"]})
+    description: str | None
+    effective_at: Instant
+    expires_at: Instant | None
+
+
+class Impact(Output):
+    """What a run did to one node."""
+
+    memory_node_id: Id
+    key: str | None
+    depth: int
+    old_status: Status
+    new_status: Status
+    outcome: Outcome
+    via_edge_id: Id | None
+    component: int | None
+
+
+class Bookmark(Output):
+    """A named system time of a graph."""
+
+    snapshot_id: Id
+    graph_id: Id
+    name: str
+    as_of: Instant
+    requested_at: Instant
+
+
+class Page(Output, Generic[Item]):
+    """A part of a list."""
+
+    items: list[Item]
+    next_cursor: str | None
+
+
+class InvalidationRun(Output):
+    """One cascade of an invalidation."""
+
+    run_id: Id
+    parent_run_id: Id | None
+    status: RunStatus = Field(
+        description="How far the run is.", json_schema_extra={"examples": ["Completed"]}
+    )
+    superseded_by_run_id: Id | None
+    reason: str
+    requested_status: Lowered
+    effective_time: Instant
+    policy: Policy
+    propagation: Propagation
+    override_pinned: bool
+    requested_at: Instant
+    committed_at: Instant | None
+
+
+class ByStatus(BaseModel):
+    """Affected nodes by their status after the run; both are always there."""
+
+    model_config = ConfigDict(title="Affected Nodes by Status")
+
+    invalid: int = Field(alias="Invalid", title="Invalid", examples=[428])
+    potentially_stale: int = Field(alias="PotentiallyStale", title="Potentially Stale", examples=[14])
+
+
+class Counts(Output):
+    """How many nodes the run reached."""
+
+    by_outcome: dict[Outcome, int]
+    by_status: ByStatus
+    by_depth: list[int]
+
+
+class Cycle(Output):
+    """Affected nodes that rest on one another."""
+
+    component: int
+    size: int
+    memory_node_ids: list[Id]
+    truncated: bool
+
+
+class Report(InvalidationRun):
+    """A run and what it did, or would do."""
+
+    run_id: Id | None  # type: ignore[assignment]  # a dry run has none
+    dry_run: bool
+    plan_token: str | None
+    root_node_ids: list[Id]
+    counts: Counts
+    cycles: list[Cycle]
+    impacts: Page[Impact]
+
+
+class PathStep(Output):
+    """One node on the way from a root to the node asked about."""
+
+    memory_node_id: Id
+    key: str | None
+    depth: int
+    via_edge_id: Id | None
+    edge_type: EdgeType | None
+
+
+class Path(Output):
+    """The way a run took to a node, root first."""
+
+    items: list[PathStep]
+
+
+class Cause(Output):
+    """Something that made the node what it is: a root, not just the neighbour."""
+
+    memory_node_id: Id
+    key: str | None
+    name: str
+    status: Status
+    kind: Literal["Requested", "Contradiction", "Superseded", "LoadedState"] = Field(
+        description="Why it is a cause.", json_schema_extra={"examples": ["Requested"]}
+    )
+    run_id: Id | None
+    reason: str | None
+    effective_time: Instant | None
+    distance: int
+
+
+class Staleness(Output):
+    """Why a node is not Valid."""
+
+    memory_node_id: Id
+    key: str | None
+    status: Status
+    causes: list[Cause]
+
+
+class Snapshot(Output):
+    """A graph as the database knew it at one system time, ordered by id as lower-case text."""
+
+    graph_id: Id
+    as_of: Instant
+    nodes: list[NodeState | ExternalNode]
+    edges: list[EdgeState]
+    assertions: list[AssertionState]
+
+
+class Change(Output, Generic[Item]):
+    """How one row differs between two system times."""
+
+    change: Literal["added", "removed", "changed"]
+    before: Item | None
+    after: Item | None
+
+
+class Diff(Output):
+    """What differs in a graph between two system times."""
+
+    graph_id: Id
+    from_: Instant = Field(alias="from")
+    to: Instant
+    nodes: list[Change[NodeState]]
+    edges: list[Change[EdgeState]]
+    assertions: list[Change[AssertionState]]
+
+
+class ImportReport(Output):
+    """What an import loaded."""
+
+    graph_id: Id
+    committed_at: Instant
+    added: dict[str, int]
+    changed: dict[str, int]
+
+
+class Health(Output):
+    """Whether the service works."""
+
+    status: Literal["live", "ready"] = Field(
+        description="live or ready.", json_schema_extra={"examples": ["ready"]}
+    )
+
+
+class Fault(Output):
+    """One thing that is wrong with the request."""
+
+    pointer: str
+    detail: str
+
+
+class Problem(Output):
+    """RFC 9457: why the request was not carried out."""
+
+    type: str
+    title: str
+    status: int = Field(title="Status", description="The HTTP status.", json_schema_extra={"examples": [404]})
+    detail: str
+
+
+class InvalidProblem(Problem):
+    """RFC 9457: what is wrong with the request, fault by fault."""
+
+    errors: list[Fault]
+
+
+def written(model: type[Output], **more: Any) -> type[Output]:
+    """The model of an answer to a write: its row, more fields, and ``committedAt``."""
+    fields: dict[str, Any] = {name: (kind, ...) for name, kind in more.items()}
+    return create_model(
+        f"{model.__name__}Written",
+        __base__=model,
+        __doc__=model.__doc__,
+        committed_at=(Instant, ...),
+        **fields,
+    )
+
+
+class _Nothing(Output):
+    pass
+
+
+def deleted(**ids: Any) -> type[Output]:
+    """The model of an answer to a delete: what is gone, and since when."""
+    fields: dict[str, Any] = {name: (kind, ...) for name, kind in ids.items()}
+    name = "".join(part.capitalize() for part in next(iter(ids)).removesuffix("_id").split("_"))
+    return create_model(
+        f"{name}Deleted", __base__=_Nothing, __doc__="What is gone.", committed_at=(Instant, ...), **fields
+    )

@@ -1,0 +1,147 @@
+"""Memory edges, one by one."""
+
+from datetime import datetime
+from uuid import UUID
+
+from app.domain import identity
+from app.domain.errors import Conflict, Invalid, NotFound, VersionMismatch
+from app.domain.models import MemoryEdge, MemoryNode, Page
+from app.schemas import EdgePatch, NewEdge
+from app.services import cursors, graphs, invalidate, rules
+from app.services.nodes import get as get_node
+from app.services.nodes import name_of, named
+from app.services.reports import Report
+from app.store.unit import UnitOfWork, View
+
+_EVIDENTIAL = frozenset({"DerivedFrom", "SupportedBy", "ObservedFrom"})
+
+
+def create(uow: UnitOfWork, body: NewEdge) -> tuple[MemoryEdge, Report | None]:
+    """An edge of its target's graph. One of type ``Supersedes`` from a node that stands invalidates its target."""
+    source = named(uow, body.graph_id, body.source, body.source_node_id)
+    target = named(uow, body.graph_id, body.target, body.target_node_id)
+    if source.memory_node_id == target.memory_node_id:
+        raise Invalid("A node cannot depend on itself.", "/target")
+    if body.graph_id is not None and target.graph_id != body.graph_id:
+        raise Invalid("An edge belongs to the graph of its target, which is another one.", "/graphId")
+    edge = MemoryEdge(
+        memory_edge_id=body.memory_edge_id or _default_id(body, source, target),
+        graph_id=target.graph_id,
+        source_node_id=source.memory_node_id,
+        target_node_id=target.memory_node_id,
+        edge_type=body.edge_type,
+        support_group=body.support_group,
+        min_support=body.min_support or 1,
+        weight=body.weight,
+        effective_from=body.effective_from,
+        effective_to=body.effective_to,
+        source_rule_id=rules.referred(uow, body.source_rule_id, body.rule_name, body.rule_version),
+        created_at=body.created_at or uow.stamp,
+        valid_from=uow.stamp,
+        valid_to=None,
+        version=1,
+    )
+    if uow.edges.find(edge.memory_edge_id):
+        raise Conflict(
+            f"A memory edge {edge.memory_edge_id} exists already; edges that differ in time only need ids of their own."
+        )
+    uow.edges.add(edge)
+    uow.outbox.add("EdgeAdded", edge.target_node_id, uow.stamp)
+    report = _supersede(uow, edge, source, target) if edge.edge_type == "Supersedes" else None
+    return edge, report
+
+
+def get(view: View, edge_id: UUID) -> MemoryEdge:
+    edge = view.edges.find(edge_id)
+    if edge is None:
+        raise NotFound("Memory edge", [edge_id])
+    return edge
+
+
+def page(
+    view: View,
+    *,
+    graph_id: UUID | None = None,
+    source_node_id: UUID | None = None,
+    target_node_id: UUID | None = None,
+    limit: int,
+    cursor: str | None,
+) -> Page[MemoryEdge]:
+    """Edges of a graph, out of a node, into a node, or all of these at once."""
+    if graph_id is None and source_node_id is None and target_node_id is None:
+        raise Invalid("Name a graph, a source node or a target node.", "/graphId")
+    if graph_id is not None:
+        graphs.get(view, graph_id)
+    for node_id in (source_node_id, target_node_id):
+        if node_id is not None:
+            get_node(view, node_id)
+    return cursors.page_by_id(
+        lambda after, count: view.edges.page(graph_id, source_node_id, target_node_id, after, count), limit, cursor
+    )
+
+
+def update(uow: UnitOfWork, edge_id: UUID, body: EdgePatch, if_match: int | None) -> MemoryEdge:
+    """Change what an edge carries, not what it joins; its target is to be looked at."""
+    edge = _current(uow, edge_id, if_match)
+    changed = edge._replace(**{name: getattr(body, name) for name in body.model_fields_set})
+    if changed.support_group is not None and changed.edge_type not in _EVIDENTIAL:
+        raise Invalid(f"An edge of type {edge.edge_type} cannot be in a support group.", "/supportGroup")
+    if changed.support_group is None:
+        if body.min_support is not None:
+            raise Invalid("minSupport needs a supportGroup.", "/minSupport")
+        changed = changed._replace(min_support=1)
+    check_interval(changed.effective_from, changed.effective_to)
+    rules.referred(uow, changed.source_rule_id, None, None)
+    uow.edges.update(changed)
+    uow.outbox.add("EdgeChanged", edge.target_node_id, uow.stamp)
+    return get(uow, edge_id)
+
+
+def delete(uow: UnitOfWork, edge_id: UUID, if_match: int | None) -> None:
+    """Close the edge in history; its target is to be looked at."""
+    edge = _current(uow, edge_id, if_match)
+    uow.edges.delete(edge_id)
+    uow.outbox.add("EdgeRemoved", edge.target_node_id, uow.stamp)
+
+
+def check_interval(start: datetime | None, end: datetime | None) -> None:
+    if start is not None and end is not None and end <= start:
+        raise Invalid("effectiveTo must be later than effectiveFrom.", "/effectiveTo")
+
+
+def _current(view: View, edge_id: UUID, if_match: int | None) -> MemoryEdge:
+    edge = get(view, edge_id)
+    if if_match is not None and edge.version != if_match:
+        raise VersionMismatch(f"The edge is at version {edge.version}, not {if_match}; read it again.")
+    return edge
+
+
+def _default_id(body: NewEdge, source: MemoryNode, target: MemoryNode) -> UUID:
+    """Keys are names within a graph; a node of another one goes by its id."""
+    source_name = name_of(source) if source.graph_id == target.graph_id else str(source.memory_node_id)
+    return identity.edge_id(
+        target.graph_id, body.edge_type, source_name, name_of(target), body.support_group
+    )
+
+
+def _supersede(uow: UnitOfWork, edge: MemoryEdge, source: MemoryNode, target: MemoryNode) -> Report | None:
+    """The replaced node falls while the replacing one stands; supports from the one to the other end (SEMANTICS 3)."""
+    at = edge.effective_from or uow.stamp
+    ended = edge.effective_to is not None and edge.effective_to <= uow.stamp
+    if at > uow.stamp or ended:
+        return None
+    uow.edges.end_supports(target.memory_node_id, source.memory_node_id, at)
+    if not _stands(uow, source, uow.stamp):
+        return None
+    if uow.edges.closes_circle(target.memory_node_id, source.memory_node_id, uow.stamp):
+        return None
+    return invalidate.invalidate_derived(
+        uow, [target.memory_node_id], f"Superseded by {name_of(source)}.", effective_time=at
+    )
+
+
+def _stands(view: View, node: MemoryNode, at: datetime) -> bool:
+    """A node that was itself superseded still stands for what it replaces."""
+    return node.status != "Invalid" or any(
+        superseder.status != "Invalid" for superseder in view.edges.superseders(node.memory_node_id, at)
+    )

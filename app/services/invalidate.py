@@ -1,0 +1,330 @@
+"""Cascading invalidation (SEMANTICS 4): requests in, runs and their impacts out."""
+
+import hashlib
+from collections.abc import Iterator, Sequence
+from datetime import datetime
+from uuid import UUID, uuid4
+
+import orjson
+
+from app.domain.errors import Invalid, NotFound, PlanChanged
+from app.domain.models import Impact, InvalidationRun, MemoryNode, Page, Principal
+from app.schemas import NewInvalidation
+from app.services import cursors, graphs
+from app.services.nodes import get as get_node
+from app.services.reports import Cycle, PathStep, Report
+from app.store.ports import CascadeOrder, Store
+from app.store.repositories.invalidations import Request
+from app.store.unit import UnitOfWork, View
+
+FIRST_PAGE = 100
+_CYCLE_MEMBERS = 1000
+
+
+def invalidate(uow: UnitOfWork, body: NewInvalidation) -> Report:
+    """Carry the request out, or answer with the run that already did (SEMANTICS 4, Idempotency).
+
+    Raises ``NotFound`` for an unknown root, ``Invalid`` for a time in the future, and ``PlanChanged`` where a plan token
+    is sent and the run would do something else.
+    """
+    request, roots = _read(uow, body)
+    first = _first_run_of(uow, request)
+    if first:
+        return get(uow, first.run_id)
+    run_id = _carry_out(uow, request, roots)
+    if body.plan_token is not None and body.plan_token != _plan_token(uow, request, run_id):
+        raise PlanChanged("What the invalidation would do has changed since it was planned; plan it again.")
+    return get(uow, run_id)
+
+
+def plan(store: Store, who: Principal, body: NewInvalidation) -> Report:
+    """What ``invalidate`` would do now, with a token for it. It is done in a transaction that is rolled back."""
+    with store.write(who) as uow:
+        request, roots = _read(uow, body)
+        run_id = _carry_out(uow, request, roots)
+        report = get(uow, run_id)
+        return report._replace(plan_token=_plan_token(uow, request, run_id), dry_run=True)
+
+
+def accept(uow: UnitOfWork, body: NewInvalidation) -> Report:
+    """Record the request and a pending run for ``resume``; pending runs that it covers are superseded."""
+    request, roots = _read(uow, body)
+    first = _first_run_of(uow, request)
+    if first:
+        return get(uow, first.run_id)
+    return get(uow, _record(uow, request, roots, None, pending=True)[0])
+
+
+def resume(store: Store, who: Principal, run_id: UUID) -> None:
+    """Carry out a pending run; one that was done or superseded meanwhile is left alone."""
+    with store.write(who) as uow:
+        run = uow.invalidations.find(run_id)
+        order = uow.invalidations.find_order(run_id)
+        if run is None or order is None or run.run_status != "Pending":
+            return
+        uow.invalidations.name_roots(uow.invalidations.roots(run_id))
+        uow.invalidations.complete(run_id, uow.stamp)
+        _cascade(uow, run, order.invalid_since, order.is_derived)
+        uow.commit()
+
+
+def resume_pending(store: Store) -> None:
+    """Carry out every run that was accepted and not begun when the service stopped, oldest first."""
+    nobody = Principal(UUID(int=0), UUID(int=0))
+    with store.read(nobody) as view:
+        pending = view.invalidations.pending_everywhere()
+    for tenant_id, fleet_id, run_id in pending:
+        resume(store, Principal(tenant_id, fleet_id), run_id)
+
+
+def invalidate_nodes(
+    uow: UnitOfWork, roots: Sequence[UUID], reason: str, *, status: str, effective_time: datetime
+) -> Report:
+    """A run that the service itself asks for, with the defaults of the first root's graph."""
+    return _invalidate_for_service(uow, roots, reason, status, effective_time, is_derived=False)
+
+
+def invalidate_derived(uow: UnitOfWork, roots: Sequence[UUID], reason: str, *, effective_time: datetime) -> Report:
+    """The same for roots whose ground is gone: they become derived-Invalid, not directly so."""
+    return _invalidate_for_service(uow, roots, reason, "Invalid", effective_time, is_derived=True)
+
+
+def get(view: View, run_id: UUID) -> Report:
+    """A run with its counts, cycles and first impacts."""
+    run = view.invalidations.find(run_id)
+    if run is None:
+        raise NotFound("Invalidation run", [run_id])
+    by_depth = view.invalidations.count_by_depth(run_id)
+    return Report(
+        run=run,
+        root_node_ids=view.invalidations.roots(run_id),
+        by_outcome=view.invalidations.count_by_outcome(run_id),
+        by_status=view.invalidations.count_by_status(run_id),
+        by_depth=[by_depth.get(depth, 0) for depth in range(max(by_depth, default=-1) + 1)],
+        cycles=[
+            Cycle(number, len(ids), ids[:_CYCLE_MEMBERS], len(ids) > _CYCLE_MEMBERS)
+            for number, ids in view.invalidations.components(run_id).items()
+        ],
+        impacts=_impacts(view, run_id, None, FIRST_PAGE, None),
+        plan_token=None,
+        dry_run=False,
+    )
+
+
+def page(view: View, *, limit: int, cursor: str | None) -> Page[InvalidationRun]:
+    """Runs, newest first."""
+    before, after = cursors.decode(cursor, cursors.instant, UUID) if cursor else (None, None)
+    rows = view.invalidations.page(before, after, limit + 1)  # type: ignore[arg-type]
+    more = len(rows) > limit
+    last = rows[limit - 1] if more else None
+    return Page(rows[:limit], cursors.encode(last.requested_at, last.run_id) if last else None)
+
+
+def impacts(
+    view: View, run_id: UUID, *, outcome: str | None = None, limit: int, cursor: str | None
+) -> Page[Impact]:
+    """Impacts of a run by depth and id."""
+    _known(view, run_id)
+    return _impacts(view, run_id, outcome, limit, cursor)
+
+
+def all_impacts(view: View, run_id: UUID) -> Iterator[Impact]:
+    """Every impact of a run by depth and id, as it is read."""
+    _known(view, run_id)
+    return view.invalidations.all_impacts(run_id)
+
+
+def path(view: View, run_id: UUID, node_id: UUID) -> list[PathStep]:
+    """The way the run first reached a node, root first, read back by via edges."""
+    run = _known(view, run_id)
+    steps: list[PathStep] = []
+    impact = view.invalidations.impact(run_id, node_id)
+    if impact is None:
+        raise NotFound("Impact of that run on node", [node_id])
+    while impact:
+        edge = None
+        if impact.via_edge_id is not None and run.committed_at is not None:
+            edge = view.edges.find_known(impact.via_edge_id, run.committed_at)
+        steps.append(
+            PathStep(
+                impact.memory_node_id,
+                impact.key,
+                impact.depth,
+                impact.via_edge_id,
+                edge.edge_type if edge else None,
+            )
+        )
+        if edge is None:
+            break
+        came_from = (
+            edge.source_node_id if edge.target_node_id == impact.memory_node_id else edge.target_node_id
+        )
+        impact = view.invalidations.impact(run_id, came_from)
+    return steps[::-1]
+
+
+def _read(uow: UnitOfWork, body: NewInvalidation) -> tuple[Request, list[UUID]]:
+    """The request as it will be recorded, and its roots by id."""
+    if body.effective_time is not None and body.effective_time > uow.stamp:
+        raise Invalid(f"effectiveTime lies in the future; it is {uow.stamp.isoformat()}.", "/effectiveTime")
+    roots = _roots(uow, body)
+    policy, propagation = _defaults(uow, body, roots)
+    ids = sorted({root.memory_node_id for root in roots})
+    request = Request(
+        request_id=uuid4(),
+        reason=body.reason,
+        status=body.status,
+        effective_time=body.effective_time or uow.stamp,
+        invalid_since=body.effective_time or uow.stamp,
+        policy=policy,
+        propagation=propagation,
+        override_pinned=body.override_pinned,
+        is_derived=False,
+        fingerprint=None,
+        requested_at=uow.stamp,
+    )
+    if body.effective_time is not None:
+        request = request._replace(fingerprint=_fingerprint(request, ids))
+    return request, ids
+
+
+def _roots(view: View, body: NewInvalidation) -> list[MemoryNode]:
+    if body.graph_id is not None:
+        graphs.get(view, body.graph_id)
+    by_id = {id_: view.nodes.find(id_) for id_ in body.root_node_ids}
+    by_key = {
+        key: view.nodes.find_by_key(body.graph_id, key) if body.graph_id else None for key in body.root_keys
+    }
+    unknown = [named for named, node in [*by_id.items(), *by_key.items()] if node is None]
+    if unknown:
+        raise NotFound("Root node", unknown)
+    return [node for node in [*by_id.values(), *by_key.values()] if node is not None]
+
+
+def _defaults(view: View, body: NewInvalidation, roots: list[MemoryNode]) -> tuple[str, str]:
+    """Policy and propagation: the request's, else those of its graph, else those its roots' graphs agree on."""
+    if body.policy is not None and body.propagation is not None:
+        return body.policy, body.propagation
+    ids = {body.graph_id} if body.graph_id else {root.graph_id for root in roots}
+    found = [graphs.get(view, id_) for id_ in ids]
+    policies = {body.policy} if body.policy else {graph.policy for graph in found}
+    propagations = {body.propagation} if body.propagation else {graph.propagation for graph in found}
+    if len(policies) > 1:
+        raise Invalid("The graphs of the roots differ in their policy; choose one.", "/policy")
+    if len(propagations) > 1:
+        raise Invalid("The graphs of the roots differ in their propagation; choose one.", "/propagation")
+    return policies.pop(), propagations.pop()
+
+
+def _fingerprint(request: Request, roots: list[UUID]) -> str:
+    options = (
+        request.status,
+        request.effective_time,
+        request.policy,
+        request.propagation,
+        request.override_pinned,
+        roots,
+    )
+    return hashlib.sha256(orjson.dumps(options)).hexdigest()
+
+
+def _first_run_of(view: View, request: Request) -> InvalidationRun | None:
+    """The run of the same request, unless one of its roots was restored since."""
+    if request.fingerprint is None:
+        return None
+    run = view.invalidations.find_by_fingerprint(request.fingerprint)
+    return run if run and not view.invalidations.a_root_was_restored(run) else None
+
+
+def _invalidate_for_service(
+    uow: UnitOfWork,
+    roots: Sequence[UUID],
+    reason: str,
+    status: str,
+    effective_time: datetime,
+    *,
+    is_derived: bool,
+) -> Report:
+    graph = graphs.get(uow, get_node(uow, roots[0]).graph_id)
+    request = Request(
+        request_id=uuid4(),
+        reason=reason,
+        status=status,
+        effective_time=effective_time,
+        invalid_since=effective_time,
+        policy=graph.policy,
+        propagation=graph.propagation,
+        override_pinned=False,
+        is_derived=is_derived,
+        fingerprint=None,
+        requested_at=uow.stamp,
+    )
+    return get(uow, _carry_out(uow, request, roots))
+
+
+def _carry_out(uow: UnitOfWork, request: Request, roots: Sequence[UUID]) -> UUID:
+    run_id, invalid_since = _record(uow, request, roots, None, pending=False)
+    run = uow.invalidations.find(run_id)
+    assert run is not None  # noqa: S101 - recorded the line before
+    _cascade(uow, run, invalid_since, request.is_derived)
+    return run_id
+
+
+def _record(
+    uow: UnitOfWork, request: Request, roots: Sequence[UUID], parent_run_id: UUID | None, *, pending: bool
+) -> tuple[UUID, datetime]:
+    """Record request and run. Pending runs that it covers are superseded, and hand on their earlier time."""
+    run_id = uuid4()
+    uow.invalidations.name_roots(roots)
+    covered = uow.invalidations.pending_covered_by(request)
+    invalid_since = min([request.invalid_since, *(run.invalid_since for run in covered)])
+    uow.invalidations.add_request(request._replace(invalid_since=invalid_since), roots)
+    uow.invalidations.add_run(
+        run_id, request.request_id, parent_run_id, None if pending else uow.stamp
+    )
+    for run in covered:
+        uow.invalidations.supersede(run.run_id, run_id, uow.stamp)
+    return run_id, invalid_since
+
+
+def _cascade(uow: UnitOfWork, run: InvalidationRun, invalid_since: datetime, is_derived: bool) -> None:
+    uow.cascade.run(
+        CascadeOrder(
+            run_id=run.run_id,
+            status=run.requested_status,
+            effective_time=run.effective_time,
+            invalid_since=invalid_since,
+            policy=run.policy,
+            propagation=run.propagation,
+            override_pinned=run.override_pinned,
+            is_derived=is_derived,
+        )
+    )
+    uow.outbox.add("InvalidationCompleted", run.run_id, uow.stamp)
+
+
+def _plan_token(view: View, request: Request, run_id: UUID) -> str:
+    """A digest of what the run does to every node it reaches."""
+    digest = hashlib.sha256()
+    digest.update(orjson.dumps((request.status, request.policy, request.propagation, request.override_pinned)))
+    for impact in view.invalidations.all_impacts(run_id):
+        digest.update(orjson.dumps(tuple(impact)))
+    return digest.hexdigest()
+
+
+def _known(view: View, run_id: UUID) -> InvalidationRun:
+    run = view.invalidations.find(run_id)
+    if run is None:
+        raise NotFound("Invalidation run", [run_id])
+    return run
+
+
+def _impacts(view: View, run_id: UUID, outcome: str | None, limit: int, cursor: str | None) -> Page[Impact]:
+    after: tuple[int, UUID] | None = None
+    if cursor:
+        depth, node_id = cursors.decode(cursor, int, UUID)
+        after = (depth, node_id)  # type: ignore[assignment]
+    rows = view.invalidations.impacts(run_id, outcome, after, limit + 1)
+    more = len(rows) > limit
+    last = rows[limit - 1] if more else None
+    return Page(rows[:limit], cursors.encode(last.depth, last.memory_node_id) if last else None)

@@ -1,0 +1,64 @@
+"""What the services answer beside plain rows."""
+
+from datetime import datetime
+from typing import NamedTuple
+from uuid import UUID
+
+from app.domain.models import Impact, InvalidationRun, MemoryNode, Page
+
+
+class Cycle(NamedTuple):
+    """A strongly connected component among the affected nodes."""
+
+    component: int
+    size: int
+    memory_node_ids: list[UUID]
+    """The smallest 1,000 ids; the impacts name every member."""
+    truncated: bool
+
+
+class Report(NamedTuple):
+    """A run and what it did; ``by_depth[d]`` counts the impacts of depth d."""
+
+    run: InvalidationRun
+    root_node_ids: list[UUID]
+    by_outcome: dict[str, int]
+    by_status: dict[str, int]
+    by_depth: list[int]
+    cycles: list[Cycle]
+    impacts: Page[Impact]
+    plan_token: str | None
+    dry_run: bool
+
+
+class PathStep(NamedTuple):
+    """A node on the way a cascade took, and the edge by which it was reached."""
+
+    memory_node_id: UUID
+    key: str | None
+    depth: int
+    via_edge_id: UUID | None
+    edge_type: str | None
+
+
+class Cause(NamedTuple):
+    """Why a node lost its ground.
+
+    ``kind`` is ``Requested`` (a run named it), ``Superseded``, ``Contradiction``, or ``LoadedState`` (an import or an
+    earlier change left it so).
+    """
+
+    memory_node_id: UUID
+    key: str | None
+    name: str
+    status: str
+    kind: str
+    run_id: UUID | None
+    reason: str | None
+    effective_time: datetime | None
+    distance: int
+
+
+class Staleness(NamedTuple):
+    node: MemoryNode
+    causes: list[Cause]

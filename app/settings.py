@@ -1,0 +1,73 @@
+"""What can be set from outside: variables ``MEMORY_GRAPH_*``, and CLI options of the same names."""
+
+from ipaddress import ip_address
+from typing import Any, Literal, Self
+
+from pydantic import Field, ValidationError, field_validator, model_validator
+from pydantic_core import PydanticCustomError
+from pydantic_settings import BaseSettings, SettingsConfigDict
+
+PREFIX = "MEMORY_GRAPH_"
+
+LogLevel = Literal["CRITICAL", "ERROR", "WARNING", "INFO", "DEBUG"]
+
+
+class SettingsError(ValueError):
+    """A setting cannot be used; the message names its variable, one a line."""
+
+
+class Settings(BaseSettings):
+    """Every default works on an empty folder. Construct with ``Settings.load`` for readable errors."""
+
+    model_config = SettingsConfigDict(env_prefix=PREFIX, frozen=True, extra="ignore")
+
+    database_url: str = Field("sqlite:///memory-graph.db", min_length=1)
+    """SQLAlchemy URL. A relative SQLite path is looked for in the working folder."""
+    host: str = Field("127.0.0.1", min_length=1)
+    port: int = Field(8000, ge=0, le=65_535)
+    """0 lets the system choose a free one."""
+    auth: Literal["open"] = "open"
+    """``open``: callers name their tenant and fleet themselves, so only this machine may connect."""
+    log_level: LogLevel = "INFO"
+    max_body_bytes: int = Field(16 * 2**20, ge=1024)
+    """Largest JSON body, in bytes as sent."""
+    max_import_bytes: int = Field(2**30, ge=1024)
+    """Largest import body, in bytes as sent, so before a gzip body is unpacked."""
+
+    @field_validator("log_level", mode="before")
+    @classmethod
+    def _any_case(cls, value: object) -> object:
+        return value.upper() if isinstance(value, str) else value
+
+    @model_validator(mode="after")
+    def _open_means_this_machine(self) -> Self:
+        if self.auth == "open" and not is_loopback(self.host):
+            raise PydanticCustomError(
+                "open_host",
+                "{variable} must be a loopback address such as 127.0.0.1 while AUTH is open: "
+                "anyone who can connect may read and change everything",
+                {"variable": f"{PREFIX}HOST"},
+            )
+        return self
+
+    @classmethod
+    def load(cls, **given: Any) -> Self:
+        """Settings from the environment, ``given`` options first; ``SettingsError`` where one is unusable."""
+        try:
+            return cls(**{name: value for name, value in given.items() if value is not None})
+        except ValidationError as error:
+            raise SettingsError("\n".join(_explain(e["loc"], e["msg"]) for e in error.errors())) from error
+
+
+def is_loopback(host: str) -> bool:
+    """Whether only processes of this machine can connect to a server bound to ``host``."""
+    if host == "localhost":
+        return True
+    try:
+        return ip_address(host.strip("[]")).is_loopback
+    except ValueError:
+        return False
+
+
+def _explain(loc: tuple[int | str, ...], message: str) -> str:
+    return f"{PREFIX}{str(loc[0]).upper()}: {message}" if loc else message

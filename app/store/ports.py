@@ -1,0 +1,66 @@
+"""What services may ask of a store, with the promises every engine keeps."""
+
+from collections.abc import Callable
+from contextlib import AbstractContextManager
+from datetime import datetime
+from typing import NamedTuple, Protocol
+from uuid import UUID
+
+from app.domain.models import Principal
+from app.store.repositories.staging import Staging
+from app.store.unit import UnitOfWork, View
+
+
+class CascadeOrder(NamedTuple):
+    """One cascade to carry out. Its roots stand in ``CascadeRoots``; its run is already recorded."""
+
+    run_id: UUID
+    status: str
+    effective_time: datetime
+    invalid_since: datetime
+    policy: str
+    propagation: str
+    override_pinned: bool
+    is_derived: bool
+
+
+class Cascade(Protocol):
+    """The rounds of SEMANTICS 4."""
+
+    def run(self, order: CascadeOrder) -> None:
+        """Compute the least fixpoint, record an impact for every node reached, and update each node once.
+
+        Nothing is committed. The cost is linear in the edges touched.
+        """
+
+
+class Store(Protocol):
+    """One database. A unit sees only the rows of its principal's tenant and fleet."""
+
+    def read(self, who: Principal) -> AbstractContextManager[View]:
+        """One consistent state, from the first statement on. Never blocked by a writer of another fleet."""
+
+    def write(
+        self, who: Principal, prepare: Callable[[Staging], None] | None = None
+    ) -> AbstractContextManager[UnitOfWork]:
+        """The writers of a fleet are serial. What is not committed on leaving is rolled back.
+
+        ``prepare`` may fill the unit's work tables before it waits for its turn.
+
+        Raises ``Busy`` when the turn does not come in time.
+        """
+
+    def settle(self, as_of: datetime | None) -> datetime:
+        """The system time to answer for, after which no later commit can change what was known at it (SEMANTICS 5).
+
+        None is the time of the last commit. Raises ``Invalid`` when ``as_of`` is later than the clock and the last stamp.
+        """
+
+    def migrate(self, report: Callable[[str], None] | None = None) -> None:
+        """Bring the schema to the newest version; several callers at once do it once."""
+
+    def check(self) -> None:
+        """Raise ``Busy`` unless the database answers and has the schema this version needs."""
+
+    def dispose(self) -> None:
+        """Close every connection."""

@@ -1,0 +1,1 @@
+"""Thin repositories: one method, one named statement. Both engines share them."""

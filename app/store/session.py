@@ -1,0 +1,107 @@
+"""Runs named statements on one connection, always inside the caller's scope, and turns rows into models."""
+
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import cache
+from typing import Any, Protocol, TypeVar, cast
+
+from sqlalchemy import Connection, CursorResult
+
+from app.domain.models import Principal
+from app.store.queries import Statement
+
+Model = TypeVar("Model", bound=tuple[Any, ...])
+Converter = Callable[[Any], Any]
+
+_STATUSES = ("Valid", "PotentiallyStale", "Invalid")
+LEVELS = {name: level for level, name in enumerate(_STATUSES)}
+"""How a status is stored; the order is that of SEMANTICS 2."""
+
+
+class Codec(Protocol):
+    """How one engine stores ids and instants."""
+
+    def encode(self, value: object) -> object:
+        """The driver's form of a bound value."""
+
+    def uuid(self, value: Any) -> Any:
+        """An id as it comes from the driver, as a UUID."""
+
+    def instant(self, value: Any) -> Any:
+        """A time as it comes from the driver, in UTC; the end of time is None."""
+
+
+class Session:
+    """One connection of one caller. Tenant and fleet are bound to every statement by the session itself."""
+
+    def __init__(
+        self, connection: Connection, queries: Mapping[str, Statement], codec: Codec, who: Principal
+    ) -> None:
+        self.connection = connection
+        self.codec = codec
+        self.who = who
+        self._queries = queries
+        self._scope = {"tenant_id": who.tenant_id, "fleet_id": who.fleet_id}
+
+    def execute(self, name: str, /, **binds: object) -> int:
+        """Run a statement; how many rows it changed."""
+        return self._run(name, binds).rowcount
+
+    def execute_many(self, name: str, rows: Sequence[Mapping[str, object]]) -> None:
+        """Run a statement once for each row, in one round trip where the driver can."""
+        if rows:
+            self.connection.execute(self._queries[name].clause, [self._encode(name, row) for row in rows])
+
+    def rows(self, model: type[Model], name: str, /, **binds: object) -> list[Model]:
+        return list(self.stream(model, name, **binds))
+
+    def one(self, model: type[Model], name: str, /, **binds: object) -> Model | None:
+        """The first row, or None."""
+        return next(iter(self.rows(model, name, **binds)), None)
+
+    def stream(self, model: type[Model], name: str, /, **binds: object) -> Iterator[Model]:
+        """Rows as they are read, without keeping them; the column names choose the fields."""
+        result = self._run(name, binds)
+        columns = tuple(result.keys())
+        picks = [columns.index(field) for field in _columns_of(model)]
+        converters = [self._converter(columns[pick]) for pick in picks]
+        make = cast("Callable[[Iterable[Any]], Model]", model._make)  # type: ignore[attr-defined]
+        plan = list(zip(picks, converters, strict=True))
+        for partition in result.partitions(2000):
+            for row in partition:
+                yield make([row[i] if convert is None else convert(row[i]) for i, convert in plan])
+
+    def scalar(self, name: str, /, **binds: object) -> Any:
+        """The first column of the first row, as the driver gives it, or None."""
+        return self._run(name, binds).scalar()
+
+    def pairs(self, name: str, /, **binds: object) -> Iterator[tuple[Any, Any]]:
+        """Rows of two columns, as the driver gives them."""
+        for partition in self._run(name, binds).partitions(2000):
+            for first, second in partition:
+                yield first, second
+
+    def _run(self, name: str, binds: Mapping[str, object]) -> CursorResult[Any]:
+        return self.connection.execute(self._queries[name].clause, self._encode(name, binds))
+
+    def _encode(self, name: str, binds: Mapping[str, object]) -> dict[str, object]:
+        every = {**self._scope, **binds}
+        return {bind: self.codec.encode(every[bind]) for bind in self._queries[name].binds}
+
+    def _converter(self, column: str) -> Converter | None:
+        if column.endswith(("Id", "SupersededBy")):
+            return self.codec.uuid
+        if column.endswith(("At", "From", "To", "Since", "Time", "AsOf")):
+            return self.codec.instant
+        if column.endswith("Status") and column != "RunStatus":
+            return lambda level: None if level is None else _STATUSES[level]
+        if column.startswith(("Is", "Override")):
+            return bool
+        return None
+
+
+@cache
+def _columns_of(model: type[tuple[Any, ...]]) -> tuple[str, ...]:
+    """``memory_node_id`` is the column ``MemoryNodeId``."""
+    fields: tuple[str, ...] = model._fields  # type: ignore[attr-defined]
+    return tuple(re.sub(r"(?:^|_)([a-z])", lambda m: m[1].upper(), field) for field in fields)

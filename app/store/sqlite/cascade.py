@@ -1,0 +1,86 @@
+"""The cascade of SEMANTICS 4, round by round over temporary tables."""
+
+from collections.abc import Iterable
+from typing import Any
+
+import rustworkx
+
+from app.store.ports import CascadeOrder
+from app.store.session import LEVELS, Session
+
+_WORK_TABLES = ("nodes", "risen", "looked", "groups")
+
+
+class SqliteCascade:
+    """See ``app.store.ports.Cascade``.
+
+    A round looks at the out-edges of the nodes that rose in the round before, each edge at most twice in a run (a node
+    can rise twice). Groups are counted once and then kept up, so a round costs what its edges cost.
+    """
+
+    def __init__(self, session: Session) -> None:
+        self._session = session
+
+    def run(self, order: CascadeOrder) -> None:
+        binds: dict[str, Any] = {
+            "run_id": order.run_id,
+            "status": LEVELS[order.status],
+            "effective_time": order.effective_time,
+            "invalid_since": order.invalid_since,
+            "strict": order.policy == "strict",
+            "transitive": order.propagation == "transitive",
+            "override_pinned": order.override_pinned,
+            "is_derived": order.is_derived,
+        }
+        execute = self._session.execute
+        for table in _WORK_TABLES:
+            execute(f"cascade_clear_{table}")
+        execute("cascade_start", **binds)
+        execute("cascade_start_risen", **binds)
+        depth = 1
+        while self._round(binds | {"depth": depth}):
+            depth += 1
+        execute("cascade_reexamine", **binds)
+        execute("cascade_conclude", **binds)
+        self._find_components(binds)
+        execute("cascade_record_impacts", **binds)
+        execute("cascade_update_nodes", **binds)
+
+    def _round(self, binds: dict[str, Any]) -> bool:
+        """One synchronous round; False when nothing rose in it."""
+        execute = self._session.execute
+        execute("cascade_clear_looked")
+        if not execute("cascade_look", **binds):
+            return False
+        execute("cascade_reach", **binds)
+        execute("cascade_recount_groups", **binds)
+        execute("cascade_count_groups", **binds)
+        execute("cascade_clear_risen")
+        if not execute("cascade_rise", **binds):
+            return False
+        execute("cascade_apply")
+        return True
+
+    def _find_components(self, binds: dict[str, Any]) -> None:
+        """Record the strongly connected components of more than one affected node, numbered by their smallest id."""
+        pairs = self._session.pairs("cascade_support_pairs", **binds)
+        members = _circles(pairs)
+        if not members:
+            return
+        ids = dict(self._session.pairs("cascade_node_ids"))
+        ordered = sorted(members, key=lambda component: min(ids[ordinal] for ordinal in component))
+        self._session.execute_many(
+            "cascade_set_component",
+            [
+                {"ordinal": ordinal, "component": number}
+                for number, component in enumerate(ordered)
+                for ordinal in component
+            ],
+        )
+
+
+def _circles(pairs: Iterable[tuple[int, int]]) -> list[list[int]]:
+    """Strongly connected components of more than one node of a graph given by its edges."""
+    graph = rustworkx.PyDiGraph(multigraph=False)
+    graph.extend_from_edge_list(list(pairs))
+    return [list(component) for component in rustworkx.strongly_connected_components(graph) if len(component) > 1]

@@ -1,0 +1,151 @@
+"""The embedded store: one SQLite file, one writer at a time, any number of readers."""
+
+import sqlite3
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from datetime import UTC, datetime
+from pathlib import Path
+from threading import Lock
+from uuid import UUID
+
+from sqlalchemy import Connection, Engine, create_engine, event
+from sqlalchemy.engine import URL
+from sqlalchemy.pool import QueuePool
+
+from app.domain.errors import Busy, Invalid
+from app.domain.models import Principal
+from app.resources import SQL
+from app.store import migrations
+from app.store.queries import load_queries
+from app.store.repositories.staging import Staging
+from app.store.sqlite.cascade import SqliteCascade
+from app.store.sqlite.codec import SqliteCodec, from_micros, to_micros
+from app.store.sqlite.errors import translated
+from app.store.sqlite.session import SqliteSession
+from app.store.unit import UnitOfWork, View
+
+_OLDEST_SQLITE = (3, 37, 0)  # STRICT tables
+_WAIT_SECONDS = 30
+_DEFERRED, _IMMEDIATE = "BEGIN", "BEGIN IMMEDIATE"
+_NOBODY = Principal(UUID(int=0), UUID(int=0))
+
+sqlite3.register_adapter(UUID, lambda value: value.bytes)
+sqlite3.register_adapter(datetime, to_micros)
+
+
+def _utc_now() -> datetime:
+    return datetime.now(UTC)
+
+
+class SqliteStore:
+    """See ``app.store.ports.Store``.
+
+    A lock lines up the writers of this process; ``BEGIN IMMEDIATE`` keeps other processes out. Writers of all fleets
+    are serial here, which is more than the contract asks.
+    """
+
+    def __init__(self, path: Path, clock: Callable[[], datetime] = _utc_now) -> None:
+        if sqlite3.sqlite_version_info < _OLDEST_SQLITE:
+            raise Busy(f"SQLite {sqlite3.sqlite_version} is too old; Memory Graph needs 3.37 or newer.")
+        self.path = path
+        self._clock = clock
+        self._queries = load_queries(SQL / "sqlite" / "queries")
+        self._codec = SqliteCodec()
+        self._writing = Lock()
+        self._writer = self._engine(_IMMEDIATE, connections=4, cache_mib=64)
+        self._reader = self._engine(_DEFERRED, connections=16, cache_mib=8)
+
+    @contextmanager
+    def read(self, who: Principal) -> Iterator[View]:
+        with translated(), self._reader.connect() as connection, connection.begin():
+            session = self._session(connection, who)
+            last = self._last_stamp(session)
+            yield View(session, max(self._clock(), last))
+
+    @contextmanager
+    def write(self, who: Principal, prepare: Callable[[Staging], None] | None = None) -> Iterator[UnitOfWork]:
+        with translated(), self._writer.connect() as connection:
+            session = self._session(connection, who)
+            if prepare:
+                connection.execution_options(begin=_DEFERRED)
+                with connection.begin():
+                    prepare(Staging(session))
+                connection.execution_options(begin=_IMMEDIATE)
+            with self._turn(), connection.begin() as transaction:
+                session.execute("clock_open", now=self._clock())
+
+                def commit() -> None:
+                    session.execute("clock_close")
+                    transaction.commit()
+
+                yield UnitOfWork(session, self._last_stamp(session), SqliteCascade(session), commit)
+                if transaction.is_active:
+                    transaction.rollback()
+
+    def settle(self, as_of: datetime | None) -> datetime:
+        with self.read(_NOBODY) as view:
+            last, now = view.graphs.last_stamp(), view.now
+        if as_of is None or as_of <= last:
+            return as_of or last
+        if as_of > now:
+            raise Invalid(f"asOf {as_of.isoformat()} lies in the future; it is {now.isoformat()}.", "/asOf")
+        # A writer under way has an earlier stamp and is waited for; every later one gets a stamp beyond as_of.
+        with translated(), self._writer.connect() as connection, self._turn(), connection.begin():
+            self._session(connection, _NOBODY).execute("clock_pass", as_of=as_of)
+        return as_of
+
+    def migrate(self, report: Callable[[str], None] | None = None) -> None:
+        with translated(), self._writer.connect() as connection, self._turn(), connection.begin():
+            migrations.upgrade(connection, report)
+
+    def check(self) -> None:
+        with translated(), self._reader.connect() as connection, connection.begin():
+            migrations.check(connection)
+
+    def dispose(self) -> None:
+        self._reader.dispose()
+        self._writer.dispose()
+
+    @contextmanager
+    def _turn(self) -> Iterator[None]:
+        if not self._writing.acquire(timeout=_WAIT_SECONDS):
+            raise Busy("Other requests have kept the database busy for too long; try again shortly.")
+        try:
+            yield
+        finally:
+            self._writing.release()
+
+    def _session(self, connection: Connection, who: Principal) -> SqliteSession:
+        return SqliteSession(connection, self._queries, self._codec, who)
+
+    def _last_stamp(self, session: SqliteSession) -> datetime:
+        return from_micros(session.scalar("clock_last"))
+
+    def _engine(self, begin: str, connections: int, cache_mib: int) -> Engine:
+        engine = create_engine(
+            URL.create("sqlite", database=str(self.path)),
+            poolclass=QueuePool,
+            pool_size=connections,
+            max_overflow=0,
+            pool_timeout=_WAIT_SECONDS,
+            connect_args={"timeout": _WAIT_SECONDS, "isolation_level": None, "check_same_thread": False},
+        )
+
+        @event.listens_for(engine, "connect")
+        def prepare(connection: sqlite3.Connection, _record: object) -> None:
+            connection.executescript(
+                f"""
+                PRAGMA journal_mode = WAL;
+                PRAGMA synchronous = FULL;
+                PRAGMA foreign_keys = ON;
+                PRAGMA recursive_triggers = ON;
+                PRAGMA cache_size = -{cache_mib * 1024};
+                """
+                + (SQL / "sqlite" / "session.sql").read_text(encoding="utf-8")
+            )
+
+        @event.listens_for(engine, "begin")
+        def start(connection: Connection) -> None:
+            connection.exec_driver_sql(connection.get_execution_options().get("begin", begin))
+
+        return engine

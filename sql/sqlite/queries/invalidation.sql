@@ -1,0 +1,260 @@
+-- name: request_insert
+INSERT INTO InvalidationRequests (
+    InvalidationRequestId, TenantId, FleetId, Reason, RequestedStatus, EffectiveTime, InvalidSince, Policy, Propagation,
+    OverridePinned, IsDerived, Fingerprint, RequestedAt)
+VALUES (
+    :request_id, :tenant_id, :fleet_id, :reason, :status, :effective_time, :invalid_since, :policy, :propagation,
+    :override_pinned, :is_derived, :fingerprint, :requested_at);
+
+-- name: request_insert_root
+INSERT INTO InvalidationRequestRoots (InvalidationRequestId, TenantId, FleetId, MemoryNodeId)
+VALUES (:request_id, :tenant_id, :fleet_id, :memory_node_id);
+
+-- name: run_insert
+INSERT INTO InvalidationRuns (InvalidationRunId, TenantId, FleetId, InvalidationRequestId, ParentRunId, RunStatus, CommittedAt)
+VALUES (:run_id, :tenant_id, :fleet_id, :request_id, :parent_run_id, :run_status, :committed_at);
+
+-- name: run_find
+SELECT r.InvalidationRunId AS RunId, r.ParentRunId, r.RunStatus, r.SupersededByRunId, q.Reason, q.RequestedStatus,
+       q.EffectiveTime, q.Policy, q.Propagation, q.OverridePinned, q.RequestedAt, r.CommittedAt
+FROM InvalidationRuns AS r
+JOIN InvalidationRequests AS q
+    ON q.InvalidationRequestId = r.InvalidationRequestId AND q.TenantId = r.TenantId AND q.FleetId = r.FleetId
+WHERE r.InvalidationRunId = :run_id AND r.TenantId = :tenant_id AND r.FleetId = :fleet_id;
+
+-- name: run_find_order
+-- What a run needs beside its public fields to be carried out.
+SELECT q.InvalidationRequestId AS RequestId, q.InvalidSince, q.IsDerived
+FROM InvalidationRuns AS r
+JOIN InvalidationRequests AS q
+    ON q.InvalidationRequestId = r.InvalidationRequestId AND q.TenantId = r.TenantId AND q.FleetId = r.FleetId
+WHERE r.InvalidationRunId = :run_id AND r.TenantId = :tenant_id AND r.FleetId = :fleet_id;
+
+-- name: run_find_by_fingerprint
+-- The latest run of the same roots, effective time and options, by the order of requests.
+SELECT r.InvalidationRunId AS RunId, r.ParentRunId, r.RunStatus, r.SupersededByRunId, q.Reason, q.RequestedStatus,
+       q.EffectiveTime, q.Policy, q.Propagation, q.OverridePinned, q.RequestedAt, r.CommittedAt
+FROM InvalidationRequests AS q
+JOIN InvalidationRuns AS r
+    ON r.InvalidationRequestId = q.InvalidationRequestId AND r.TenantId = q.TenantId AND r.FleetId = q.FleetId
+WHERE q.Fingerprint = :fingerprint AND q.TenantId = :tenant_id AND q.FleetId = :fleet_id
+ORDER BY q.RequestedAt DESC
+LIMIT 1;
+
+-- name: run_page
+-- Runs of the fleet, newest request first, after a given one.
+SELECT r.InvalidationRunId AS RunId, r.ParentRunId, r.RunStatus, r.SupersededByRunId, q.Reason, q.RequestedStatus,
+       q.EffectiveTime, q.Policy, q.Propagation, q.OverridePinned, q.RequestedAt, r.CommittedAt
+FROM InvalidationRequests AS q
+JOIN InvalidationRuns AS r
+    ON r.InvalidationRequestId = q.InvalidationRequestId AND r.TenantId = q.TenantId AND r.FleetId = q.FleetId
+WHERE q.TenantId = :tenant_id AND q.FleetId = :fleet_id
+  AND (:before_time IS NULL OR q.RequestedAt < :before_time
+       OR (q.RequestedAt = :before_time AND r.InvalidationRunId > :after_id))
+ORDER BY q.RequestedAt DESC, r.InvalidationRunId
+LIMIT :limit;
+
+-- name: run_roots
+SELECT t.MemoryNodeId
+FROM InvalidationRuns AS r
+JOIN InvalidationRequestRoots AS t
+    ON t.InvalidationRequestId = r.InvalidationRequestId AND t.TenantId = r.TenantId AND t.FleetId = r.FleetId
+WHERE r.InvalidationRunId = :run_id AND r.TenantId = :tenant_id AND r.FleetId = :fleet_id
+ORDER BY t.MemoryNodeId;
+
+-- name: run_count_restored_roots
+-- How many roots of a run were, at any time since, better off than it left them.
+SELECT COUNT(*)
+FROM InvalidationImpacts AS i
+JOIN MemoryNodesSystemTime AS n
+    ON n.MemoryNodeId = i.MemoryNodeId AND n.TenantId = i.TenantId AND n.FleetId = i.FleetId
+WHERE i.InvalidationRunId = :run_id AND i.TenantId = :tenant_id AND i.FleetId = :fleet_id
+  AND i.Depth = 0 AND i.Carried > 0 AND n.ValidFrom > :committed_at AND n.Status < i.NewStatus;
+
+-- name: runs_pending_before
+-- Runs that have not begun and that a newer request may supersede: asked for an earlier time, with weaker or equal
+-- options, and with no root that the newer one lacks (its roots are in CascadeRoots).
+SELECT r.InvalidationRunId AS RunId, q.InvalidSince
+FROM InvalidationRuns AS r
+JOIN InvalidationRequests AS q
+    ON q.InvalidationRequestId = r.InvalidationRequestId AND q.TenantId = r.TenantId AND q.FleetId = r.FleetId
+WHERE r.RunStatus = 'Pending' AND r.TenantId = :tenant_id AND r.FleetId = :fleet_id
+  AND q.EffectiveTime < :effective_time AND q.RequestedStatus <= :status AND q.OverridePinned <= :override_pinned
+  AND q.IsDerived >= :is_derived
+  AND (q.Policy = 'evidential' OR :strict = 1) AND (q.Propagation = 'frontier' OR :transitive = 1)
+  AND NOT EXISTS (
+    SELECT 1
+    FROM InvalidationRequestRoots AS t
+    WHERE t.InvalidationRequestId = q.InvalidationRequestId AND t.TenantId = q.TenantId AND t.FleetId = q.FleetId
+      AND t.MemoryNodeId NOT IN (SELECT c.MemoryNodeId FROM CascadeRoots AS c));
+
+-- name: run_supersede
+UPDATE InvalidationRuns
+SET RunStatus = 'Superseded', SupersededByRunId = :by_run_id, CommittedAt = :committed_at
+WHERE InvalidationRunId = :run_id AND TenantId = :tenant_id AND FleetId = :fleet_id AND RunStatus = 'Pending';
+
+-- name: run_complete
+UPDATE InvalidationRuns
+SET RunStatus = 'Completed', CommittedAt = :committed_at
+WHERE InvalidationRunId = :run_id AND TenantId = :tenant_id AND FleetId = :fleet_id AND RunStatus = 'Pending';
+
+-- name: runs_pending_everywhere
+-- Runs of every fleet that were accepted and not carried out, oldest first: what a start-up resumes.
+SELECT r.TenantId, r.FleetId, r.InvalidationRunId AS RunId
+FROM InvalidationRuns AS r
+JOIN InvalidationRequests AS q
+    ON q.InvalidationRequestId = r.InvalidationRequestId AND q.TenantId = r.TenantId AND q.FleetId = r.FleetId
+WHERE r.RunStatus = 'Pending'
+ORDER BY q.RequestedAt, r.InvalidationRunId;
+
+-- name: impact_page
+-- Impacts of a run by depth and id, after a given one.
+SELECT i.MemoryNodeId, n.[Key], i.Depth, i.OldStatus, i.NewStatus, i.Outcome, i.ViaEdgeId, i.Component
+FROM InvalidationImpacts AS i
+LEFT JOIN MemoryNodes AS n
+    ON n.MemoryNodeId = i.MemoryNodeId AND n.TenantId = i.TenantId AND n.FleetId = i.FleetId
+WHERE i.InvalidationRunId = :run_id AND i.TenantId = :tenant_id AND i.FleetId = :fleet_id
+  AND i.Depth >= :after_depth AND (i.Depth > :after_depth OR :after_id IS NULL OR i.MemoryNodeId > :after_id)
+  AND (:outcome IS NULL OR i.Outcome = :outcome)
+ORDER BY i.Depth, i.MemoryNodeId
+LIMIT :limit;
+
+-- name: impact_find
+SELECT i.MemoryNodeId, n.[Key], i.Depth, i.OldStatus, i.NewStatus, i.Outcome, i.ViaEdgeId, i.Component
+FROM InvalidationImpacts AS i
+LEFT JOIN MemoryNodes AS n
+    ON n.MemoryNodeId = i.MemoryNodeId AND n.TenantId = i.TenantId AND n.FleetId = i.FleetId
+WHERE i.InvalidationRunId = :run_id AND i.MemoryNodeId = :memory_node_id
+  AND i.TenantId = :tenant_id AND i.FleetId = :fleet_id;
+
+-- name: impact_count_by_outcome
+SELECT i.Outcome AS Label, COUNT(*) AS Amount
+FROM InvalidationImpacts AS i
+WHERE i.InvalidationRunId = :run_id AND i.TenantId = :tenant_id AND i.FleetId = :fleet_id
+GROUP BY i.Outcome
+ORDER BY i.Outcome;
+
+-- name: impact_count_by_status
+-- Affected nodes by the status the run left them in.
+SELECT i.NewStatus, COUNT(*) AS Amount
+FROM InvalidationImpacts AS i
+WHERE i.InvalidationRunId = :run_id AND i.TenantId = :tenant_id AND i.FleetId = :fleet_id AND i.Carried > 0
+GROUP BY i.NewStatus
+ORDER BY i.NewStatus;
+
+-- name: impact_count_by_depth
+SELECT i.Depth, COUNT(*) AS Amount
+FROM InvalidationImpacts AS i
+WHERE i.InvalidationRunId = :run_id AND i.TenantId = :tenant_id AND i.FleetId = :fleet_id
+GROUP BY i.Depth
+ORDER BY i.Depth;
+
+-- name: impact_components
+-- Members of the strongly connected components, component by component.
+SELECT i.Component, i.MemoryNodeId
+FROM InvalidationImpacts AS i
+WHERE i.InvalidationRunId = :run_id AND i.TenantId = :tenant_id AND i.FleetId = :fleet_id AND i.Component IS NOT NULL
+ORDER BY i.Component, i.MemoryNodeId;
+
+-- name: edge_find_known
+-- An edge as the database knew it at a system time.
+SELECT e.SourceNodeId, e.TargetNodeId, e.EdgeType
+FROM MemoryEdgesSystemTime AS e
+WHERE e.MemoryEdgeId = :memory_edge_id AND e.TenantId = :tenant_id AND e.FleetId = :fleet_id
+  AND e.ValidFrom <= :as_of AND e.ValidTo > :as_of;
+
+-- name: walk_clear
+DELETE FROM WalkNodes;
+
+-- name: walk_start
+INSERT INTO WalkNodes (MemoryNodeId, Distance) VALUES (:memory_node_id, 0);
+
+-- name: staleness_step
+-- One step back from the nodes last reached, to the sources that are not Valid. A node that was invalidated for its own
+-- sake explains itself and is not looked behind.
+INSERT INTO WalkNodes (MemoryNodeId, Distance)
+SELECT DISTINCT s.MemoryNodeId, :distance
+FROM (
+    SELECT e.SourceNodeId AS MemoryNodeId
+    FROM WalkNodes AS w
+    CROSS JOIN MemoryNodes AS x ON x.MemoryNodeId = w.MemoryNodeId
+    CROSS JOIN ActiveEdges AS e ON e.TargetNodeId = w.MemoryNodeId
+    WHERE w.Distance = :distance - 1 AND x.TenantId = :tenant_id AND x.FleetId = :fleet_id
+      AND COALESCE(x.Invalidation, 'Derived') = 'Derived'
+      AND e.TenantId = :tenant_id AND e.FleetId = :fleet_id AND e.EdgeType <> 'Supersedes'
+      AND e.ActiveFrom <= :effective_time AND e.ActiveTo > :effective_time
+    UNION
+    SELECT e.TargetNodeId
+    FROM WalkNodes AS w
+    CROSS JOIN MemoryNodes AS x ON x.MemoryNodeId = w.MemoryNodeId
+    CROSS JOIN ActiveEdges AS e ON e.SourceNodeId = w.MemoryNodeId AND e.EdgeType = 'Contradicts'
+    WHERE w.Distance = :distance - 1 AND x.TenantId = :tenant_id AND x.FleetId = :fleet_id
+      AND COALESCE(x.Invalidation, 'Derived') = 'Derived'
+      AND e.TenantId = :tenant_id AND e.FleetId = :fleet_id
+      AND e.ActiveFrom <= :effective_time AND e.ActiveTo > :effective_time
+) AS f
+CROSS JOIN MemoryNodes AS s ON s.MemoryNodeId = f.MemoryNodeId
+WHERE s.TenantId = :tenant_id AND s.FleetId = :fleet_id AND s.Status > 0
+  AND NOT EXISTS (SELECT 1 FROM WalkNodes AS w WHERE w.MemoryNodeId = f.MemoryNodeId);
+
+-- name: staleness_roots
+-- Of the nodes walked to, those at which an explanation ends, nearest first: invalidated for their own sake, named by a
+-- run that left them as they are now, replaced by a node that stands, or with no source that is not Valid.
+SELECT n.MemoryNodeId, n.[Key], n.Name, n.Status, n.Invalidation, w.Distance,
+       CASE WHEN EXISTS (
+           SELECT 1
+           FROM ActiveEdges AS e
+           JOIN MemoryNodes AS s ON s.MemoryNodeId = e.SourceNodeId AND s.TenantId = e.TenantId AND s.FleetId = e.FleetId
+           WHERE e.TargetNodeId = n.MemoryNodeId AND e.TenantId = n.TenantId AND e.FleetId = n.FleetId AND s.Status > 0
+             AND e.EdgeType <> 'Supersedes' AND e.ActiveFrom <= :effective_time AND e.ActiveTo > :effective_time
+           UNION ALL
+           SELECT 1
+           FROM ActiveEdges AS e
+           JOIN MemoryNodes AS s ON s.MemoryNodeId = e.TargetNodeId AND s.TenantId = e.TenantId AND s.FleetId = e.FleetId
+           WHERE e.SourceNodeId = n.MemoryNodeId AND e.TenantId = n.TenantId AND e.FleetId = n.FleetId AND s.Status > 0
+             AND e.EdgeType = 'Contradicts' AND e.ActiveFrom <= :effective_time AND e.ActiveTo > :effective_time)
+       THEN 1 ELSE 0 END AS IsLedOn
+FROM WalkNodes AS w
+CROSS JOIN MemoryNodes AS n ON n.MemoryNodeId = w.MemoryNodeId
+WHERE n.TenantId = :tenant_id AND n.FleetId = :fleet_id
+  AND (n.Invalidation = 'Direct' OR IsLedOn = 0
+       OR EXISTS (
+           SELECT 1
+           FROM InvalidationImpacts AS i
+           JOIN InvalidationRuns AS r
+               ON r.InvalidationRunId = i.InvalidationRunId AND r.TenantId = i.TenantId AND r.FleetId = i.FleetId
+           WHERE i.MemoryNodeId = n.MemoryNodeId AND i.TenantId = n.TenantId AND i.FleetId = n.FleetId
+             AND i.Depth = 0 AND i.Carried > 0 AND i.NewStatus = n.Status AND r.CommittedAt >= n.ValidFrom)
+       OR (n.Status = 2 AND EXISTS (
+           SELECT 1
+           FROM ActiveEdges AS e
+           JOIN MemoryNodes AS s ON s.MemoryNodeId = e.SourceNodeId AND s.TenantId = e.TenantId AND s.FleetId = e.FleetId
+           WHERE e.TargetNodeId = n.MemoryNodeId AND e.TenantId = n.TenantId AND e.FleetId = n.FleetId
+             AND e.EdgeType = 'Supersedes' AND s.Status < 2
+             AND e.ActiveFrom <= :effective_time AND e.ActiveTo > :effective_time)))
+ORDER BY w.Distance, n.MemoryNodeId;
+
+-- name: contradictions
+-- Nodes that contradict a node and are not Invalid, by id.
+SELECT DISTINCT n.MemoryNodeId, n.[Key], n.Name, n.Status
+FROM ActiveEdges AS e
+JOIN MemoryNodes AS n
+    ON n.MemoryNodeId = CASE WHEN e.SourceNodeId = :memory_node_id THEN e.TargetNodeId ELSE e.SourceNodeId END
+    AND n.TenantId = :tenant_id AND n.FleetId = :fleet_id
+WHERE (e.SourceNodeId = :memory_node_id OR e.TargetNodeId = :memory_node_id)
+  AND e.TenantId = :tenant_id AND e.FleetId = :fleet_id AND e.EdgeType = 'Contradicts' AND n.Status < 2
+  AND e.ActiveFrom <= :effective_time AND e.ActiveTo > :effective_time
+ORDER BY n.MemoryNodeId;
+
+-- name: staleness_requests
+-- The newest run that named a node as a root and left it at a status.
+SELECT r.InvalidationRunId AS RunId, q.Reason, q.EffectiveTime
+FROM InvalidationImpacts AS i
+JOIN InvalidationRuns AS r
+    ON r.InvalidationRunId = i.InvalidationRunId AND r.TenantId = i.TenantId AND r.FleetId = i.FleetId
+JOIN InvalidationRequests AS q
+    ON q.InvalidationRequestId = r.InvalidationRequestId AND q.TenantId = r.TenantId AND q.FleetId = r.FleetId
+WHERE i.MemoryNodeId = :memory_node_id AND i.TenantId = :tenant_id AND i.FleetId = :fleet_id
+  AND i.Depth = 0 AND i.Carried > 0 AND i.NewStatus = :status
+ORDER BY r.CommittedAt DESC
+LIMIT 1;
