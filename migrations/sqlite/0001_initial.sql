@@ -77,7 +77,8 @@ CREATE TABLE MemoryEdges (
     TargetNodeId  BLOB    NOT NULL,
     EdgeType      TEXT    NOT NULL CHECK (EdgeType IN ('Requires', 'ValidOnlyWhen', 'DerivedFrom', 'SupportedBy',
                                                        'ObservedFrom', 'Contradicts', 'Supersedes')),
-    SupportGroup  TEXT    CHECK (SupportGroup <> '' AND EdgeType IN ('DerivedFrom', 'SupportedBy', 'ObservedFrom')),
+    SupportGroup  TEXT    CHECK (SupportGroup IS NULL
+                                  OR SupportGroup <> '' AND EdgeType IN ('DerivedFrom', 'SupportedBy', 'ObservedFrom')),
     MinSupport    INTEGER NOT NULL CHECK (MinSupport >= 1),
     Weight        REAL    NOT NULL CHECK (Weight BETWEEN 0 AND 1),
     EffectiveFrom INTEGER,
@@ -472,7 +473,7 @@ CREATE TABLE InvalidationRequests (
 ) STRICT;
 
 -- The same roots, explicit effective time and options are the same request.
-CREATE INDEX IX_InvalidationRequests_Fingerprint ON InvalidationRequests (Fingerprint) WHERE Fingerprint IS NOT NULL;
+CREATE INDEX IX_InvalidationRequests_Fingerprint ON InvalidationRequests (Fingerprint, TenantId, FleetId, RequestedAt);
 CREATE INDEX IX_InvalidationRequests_Scope ON InvalidationRequests (TenantId, FleetId, RequestedAt);
 
 CREATE TABLE InvalidationRequestRoots (
@@ -499,8 +500,7 @@ CREATE TABLE InvalidationRuns (
         REFERENCES InvalidationRequests (InvalidationRequestId, TenantId, FleetId)
 ) STRICT;
 
-CREATE INDEX IX_InvalidationRuns_Request ON InvalidationRuns (InvalidationRequestId);
-CREATE INDEX IX_InvalidationRuns_Scope ON InvalidationRuns (TenantId, FleetId, InvalidationRunId);
+CREATE INDEX IX_InvalidationRuns_Request ON InvalidationRuns (InvalidationRequestId, TenantId, FleetId);
 CREATE INDEX IX_InvalidationRuns_Pending ON InvalidationRuns (TenantId, FleetId) WHERE RunStatus = 'Pending';
 
 -- Carried is what the run brought to the node (C of SEMANTICS 4); the node is affected where it is above 0.

@@ -13,44 +13,52 @@ ORDER BY n.[Key], n.MemoryNodeId;
 -- In the order of their nodes.
 SELECT a.MemoryAssertionId, a.GraphId, a.MemoryNodeId, a.Content, a.Category, a.Importance, a.Confidence,
        a.ObservedAt, a.EffectiveFrom, a.EffectiveTo, a.LastVerifiedAt, a.SupersededBy, a.RetractedAt,
-       a.SourceRuleId, a.ValidFrom, a.ValidTo, a.Version
-FROM MemoryNodesSystemTime AS n
-CROSS JOIN MemoryAssertionsSystemTime AS a ON a.MemoryNodeId = n.MemoryNodeId
-WHERE n.GraphId = :graph_id AND n.TenantId = :tenant_id AND n.FleetId = :fleet_id
-  AND n.ValidFrom <= :as_of AND n.ValidTo > :as_of
-  AND a.TenantId = :tenant_id AND a.FleetId = :fleet_id
+       a.SourceRuleId, a.ValidFrom, a.ValidTo, a.Version,
+       COALESCE(
+           (SELECT n.[Key] FROM MemoryNodes AS n WHERE n.MemoryNodeId = a.MemoryNodeId AND n.TenantId = :tenant_id AND n.FleetId = :fleet_id
+            AND n.GraphId = :graph_id AND n.ValidFrom <= :as_of),
+           (SELECT n.[Key] FROM MemoryNodesHistory AS n WHERE n.MemoryNodeId = a.MemoryNodeId AND n.TenantId = :tenant_id AND n.FleetId = :fleet_id
+            AND n.GraphId = :graph_id AND n.ValidFrom <= :as_of AND n.ValidTo > :as_of)) AS NodeKey
+FROM MemoryAssertionsSystemTime AS a
+WHERE a.GraphId = :graph_id AND a.TenantId = :tenant_id AND a.FleetId = :fleet_id
   AND a.ValidFrom <= :as_of AND a.ValidTo > :as_of
-ORDER BY n.[Key], n.MemoryNodeId, a.Content, a.EffectiveFrom, a.MemoryAssertionId;
+ORDER BY NodeKey, a.MemoryNodeId, a.Content, a.EffectiveFrom, a.MemoryAssertionId;
 
 -- name: export_edges
 -- With the keys of their ends in this graph.
 SELECT e.MemoryEdgeId, e.GraphId, e.SourceNodeId, e.TargetNodeId, e.EdgeType, e.SupportGroup, e.MinSupport,
        e.Weight, e.EffectiveFrom, e.EffectiveTo, e.SourceRuleId, e.CreatedAt, e.ValidFrom, e.ValidTo, e.Version,
-       (
-           SELECT s.[Key]
-           FROM MemoryNodesSystemTime AS s
-           WHERE s.MemoryNodeId = e.SourceNodeId AND s.TenantId = :tenant_id AND s.FleetId = :fleet_id
-             AND s.GraphId = :graph_id AND s.ValidFrom <= :as_of AND s.ValidTo > :as_of) AS SourceKey,
-       (
-           SELECT s.[Key]
-           FROM MemoryNodesSystemTime AS s
-           WHERE s.MemoryNodeId = e.TargetNodeId AND s.TenantId = :tenant_id AND s.FleetId = :fleet_id
-             AND s.GraphId = :graph_id AND s.ValidFrom <= :as_of AND s.ValidTo > :as_of) AS TargetKey
+       COALESCE(
+           (SELECT n.[Key] FROM MemoryNodes AS n WHERE n.MemoryNodeId = e.SourceNodeId AND n.TenantId = :tenant_id AND n.FleetId = :fleet_id
+            AND n.GraphId = :graph_id AND n.ValidFrom <= :as_of),
+           (SELECT n.[Key] FROM MemoryNodesHistory AS n WHERE n.MemoryNodeId = e.SourceNodeId AND n.TenantId = :tenant_id AND n.FleetId = :fleet_id
+            AND n.GraphId = :graph_id AND n.ValidFrom <= :as_of AND n.ValidTo > :as_of)) AS SourceKey,
+       COALESCE(
+           (SELECT n.[Key] FROM MemoryNodes AS n WHERE n.MemoryNodeId = e.TargetNodeId AND n.TenantId = :tenant_id AND n.FleetId = :fleet_id
+            AND n.GraphId = :graph_id AND n.ValidFrom <= :as_of),
+           (SELECT n.[Key] FROM MemoryNodesHistory AS n WHERE n.MemoryNodeId = e.TargetNodeId AND n.TenantId = :tenant_id AND n.FleetId = :fleet_id
+            AND n.GraphId = :graph_id AND n.ValidFrom <= :as_of AND n.ValidTo > :as_of)) AS TargetKey
 FROM MemoryEdgesSystemTime AS e
 WHERE e.GraphId = :graph_id AND e.TenantId = :tenant_id AND e.FleetId = :fleet_id
   AND e.ValidFrom <= :as_of AND e.ValidTo > :as_of
 ORDER BY SourceKey, TargetKey, e.EdgeType, e.SupportGroup, e.EffectiveFrom, e.MemoryEdgeId;
 
 -- name: export_evidence
--- Evidence recorded by then, with the key of the node whose assertion it supports.
+-- Evidence recorded by then for assertions known then, with the node that states them.
 SELECT v.EvidenceReferenceId, v.GraphId, v.MemoryAssertionId, v.EvidenceType, v.Reference, v.Details, v.RecordedAt,
-       n.[Key] AS NodeKey, n.MemoryNodeId
+       a.MemoryNodeId,
+       COALESCE(
+           (SELECT n.[Key] FROM MemoryNodes AS n WHERE n.MemoryNodeId = a.MemoryNodeId AND n.TenantId = :tenant_id AND n.FleetId = :fleet_id
+            AND n.GraphId = :graph_id AND n.ValidFrom <= :as_of),
+           (SELECT n.[Key] FROM MemoryNodesHistory AS n WHERE n.MemoryNodeId = a.MemoryNodeId AND n.TenantId = :tenant_id AND n.FleetId = :fleet_id
+            AND n.GraphId = :graph_id AND n.ValidFrom <= :as_of AND n.ValidTo > :as_of)) AS NodeKey
 FROM EvidenceReferences AS v
-JOIN MemoryAssertionsSystemTime AS a
+JOIN MemoryAssertions AS a
     ON a.MemoryAssertionId = v.MemoryAssertionId AND a.TenantId = v.TenantId AND a.FleetId = v.FleetId
-    AND a.ValidFrom <= :as_of AND a.ValidTo > :as_of
-JOIN MemoryNodesSystemTime AS n
-    ON n.MemoryNodeId = a.MemoryNodeId AND n.TenantId = a.TenantId AND n.FleetId = a.FleetId
-    AND n.ValidFrom <= :as_of AND n.ValidTo > :as_of
 WHERE v.GraphId = :graph_id AND v.TenantId = :tenant_id AND v.FleetId = :fleet_id AND v.RecordedAt <= :as_of
-ORDER BY n.[Key], n.MemoryNodeId, v.EvidenceType, v.Reference, v.EvidenceReferenceId;
+  AND (a.ValidFrom <= :as_of
+       OR EXISTS (SELECT 1
+                  FROM MemoryAssertionsHistory AS h
+                  WHERE h.MemoryAssertionId = a.MemoryAssertionId AND h.TenantId = a.TenantId AND h.FleetId = a.FleetId
+                    AND h.ValidFrom <= :as_of AND h.ValidTo > :as_of))
+ORDER BY NodeKey, a.MemoryNodeId, v.EvidenceType, v.Reference, v.EvidenceReferenceId;

@@ -35,7 +35,7 @@ WHERE r.InvalidationRunId = :run_id AND r.TenantId = :tenant_id AND r.FleetId = 
 SELECT r.InvalidationRunId AS RunId, r.ParentRunId, r.RunStatus, r.SupersededByRunId, q.Reason, q.RequestedStatus,
        q.EffectiveTime, q.Policy, q.Propagation, q.OverridePinned, q.RequestedAt, r.CommittedAt
 FROM InvalidationRequests AS q
-JOIN InvalidationRuns AS r
+CROSS JOIN InvalidationRuns AS r
     ON r.InvalidationRequestId = q.InvalidationRequestId AND r.TenantId = q.TenantId AND r.FleetId = q.FleetId
 WHERE q.Fingerprint = :fingerprint AND q.TenantId = :tenant_id AND q.FleetId = :fleet_id
 ORDER BY q.RequestedAt DESC
@@ -46,7 +46,7 @@ LIMIT 1;
 SELECT r.InvalidationRunId AS RunId, r.ParentRunId, r.RunStatus, r.SupersededByRunId, q.Reason, q.RequestedStatus,
        q.EffectiveTime, q.Policy, q.Propagation, q.OverridePinned, q.RequestedAt, r.CommittedAt
 FROM InvalidationRequests AS q
-JOIN InvalidationRuns AS r
+CROSS JOIN InvalidationRuns AS r
     ON r.InvalidationRequestId = q.InvalidationRequestId AND r.TenantId = q.TenantId AND r.FleetId = q.FleetId
 WHERE q.TenantId = :tenant_id AND q.FleetId = :fleet_id
   AND (:before_time IS NULL OR q.RequestedAt < :before_time
@@ -66,10 +66,16 @@ ORDER BY t.MemoryNodeId;
 -- How many roots of a run were, at any time since, better off than it left them.
 SELECT COUNT(*)
 FROM InvalidationImpacts AS i
-JOIN MemoryNodesSystemTime AS n
-    ON n.MemoryNodeId = i.MemoryNodeId AND n.TenantId = i.TenantId AND n.FleetId = i.FleetId
 WHERE i.InvalidationRunId = :run_id AND i.TenantId = :tenant_id AND i.FleetId = :fleet_id
-  AND i.Depth = 0 AND i.Carried > 0 AND n.ValidFrom > :committed_at AND n.Status < i.NewStatus;
+  AND i.Depth = 0 AND i.Carried > 0
+  AND (EXISTS (SELECT 1
+               FROM MemoryNodes AS n
+               WHERE n.MemoryNodeId = i.MemoryNodeId AND n.TenantId = i.TenantId AND n.FleetId = i.FleetId
+                 AND n.ValidFrom > :committed_at AND n.Status < i.NewStatus)
+       OR EXISTS (SELECT 1
+                  FROM MemoryNodesHistory AS n
+                  WHERE n.MemoryNodeId = i.MemoryNodeId AND n.TenantId = i.TenantId AND n.FleetId = i.FleetId
+                    AND n.ValidFrom > :committed_at AND n.Status < i.NewStatus));
 
 -- name: runs_pending_before
 -- Runs that have not begun and that a newer request may supersede: asked for an earlier time, with weaker or equal

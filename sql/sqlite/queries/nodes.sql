@@ -98,12 +98,20 @@ WHERE n.GraphId = :graph_id AND n.[Key] = :key AND n.TenantId = :tenant_id AND n
 -- name: external_nodes_as_of
 -- Nodes of other graphs that the edges of a graph reach, by id.
 SELECT n.MemoryNodeId, n.[Key], n.GraphId, n.Name
-FROM MemoryNodesSystemTime AS n
-WHERE n.TenantId = :tenant_id AND n.FleetId = :fleet_id AND n.GraphId <> :graph_id
-  AND n.ValidFrom <= :as_of AND n.ValidTo > :as_of
+FROM MemoryNodes AS n
+WHERE n.TenantId = :tenant_id AND n.FleetId = :fleet_id AND n.GraphId <> :graph_id AND n.ValidFrom <= :as_of
   AND n.MemoryNodeId IN (
     SELECT e.SourceNodeId
     FROM MemoryEdgesSystemTime AS e
     WHERE e.GraphId = :graph_id AND e.TenantId = :tenant_id AND e.FleetId = :fleet_id
       AND e.ValidFrom <= :as_of AND e.ValidTo > :as_of)
-ORDER BY n.MemoryNodeId;
+UNION ALL
+SELECT n.MemoryNodeId, n.[Key], n.GraphId, n.Name
+FROM MemoryNodesHistory AS n
+WHERE n.TenantId = :tenant_id AND n.FleetId = :fleet_id AND n.GraphId <> :graph_id AND n.ValidFrom <= :as_of AND n.ValidTo > :as_of
+  AND n.MemoryNodeId IN (
+    SELECT e.SourceNodeId
+    FROM MemoryEdgesSystemTime AS e
+    WHERE e.GraphId = :graph_id AND e.TenantId = :tenant_id AND e.FleetId = :fleet_id
+      AND e.ValidFrom <= :as_of AND e.ValidTo > :as_of)
+ORDER BY 1;

@@ -67,7 +67,8 @@ CREATE TABLE MemoryEdges (
     TargetNodeId  BLOB    NOT NULL,
     EdgeType      TEXT    NOT NULL CHECK (EdgeType IN ('Requires', 'ValidOnlyWhen', 'DerivedFrom', 'SupportedBy',
                                                        'ObservedFrom', 'Contradicts', 'Supersedes')),
-    SupportGroup  TEXT    CHECK (SupportGroup <> '' AND EdgeType IN ('DerivedFrom', 'SupportedBy', 'ObservedFrom')),
+    SupportGroup  TEXT    CHECK (SupportGroup IS NULL
+                                  OR SupportGroup <> '' AND EdgeType IN ('DerivedFrom', 'SupportedBy', 'ObservedFrom')),
     MinSupport    INTEGER NOT NULL CHECK (MinSupport >= 1),
     Weight        REAL    NOT NULL CHECK (Weight BETWEEN 0 AND 1),
     EffectiveFrom INTEGER,

@@ -17,7 +17,7 @@ CREATE TABLE InvalidationRequests (
 ) STRICT;
 
 -- The same roots, explicit effective time and options are the same request.
-CREATE INDEX IX_InvalidationRequests_Fingerprint ON InvalidationRequests (Fingerprint) WHERE Fingerprint IS NOT NULL;
+CREATE INDEX IX_InvalidationRequests_Fingerprint ON InvalidationRequests (Fingerprint, TenantId, FleetId, RequestedAt);
 CREATE INDEX IX_InvalidationRequests_Scope ON InvalidationRequests (TenantId, FleetId, RequestedAt);
 
 CREATE TABLE InvalidationRequestRoots (
@@ -44,8 +44,7 @@ CREATE TABLE InvalidationRuns (
         REFERENCES InvalidationRequests (InvalidationRequestId, TenantId, FleetId)
 ) STRICT;
 
-CREATE INDEX IX_InvalidationRuns_Request ON InvalidationRuns (InvalidationRequestId);
-CREATE INDEX IX_InvalidationRuns_Scope ON InvalidationRuns (TenantId, FleetId, InvalidationRunId);
+CREATE INDEX IX_InvalidationRuns_Request ON InvalidationRuns (InvalidationRequestId, TenantId, FleetId);
 CREATE INDEX IX_InvalidationRuns_Pending ON InvalidationRuns (TenantId, FleetId) WHERE RunStatus = 'Pending';
 
 -- Carried is what the run brought to the node (C of SEMANTICS 4); the node is affected where it is above 0.
