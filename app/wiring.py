@@ -9,6 +9,8 @@ from app.settings import Settings
 from app.store.ports import Store
 from app.store.sqlite.engine import SqliteStore
 
+_ADVICE = "try sqlite:///memory-graph.db"
+
 
 class BadDatabaseUrl(ValueError):
     """MEMORY_GRAPH_DATABASE_URL names no store this release has."""
@@ -19,7 +21,7 @@ def open_store(settings: Settings) -> Store:
     try:
         url = make_url(settings.database_url)
     except ArgumentError as error:
-        raise BadDatabaseUrl("MEMORY_GRAPH_DATABASE_URL is not a database URL; try sqlite:///memory-graph.db") from error
+        raise BadDatabaseUrl(f"MEMORY_GRAPH_DATABASE_URL is not a database URL; {_ADVICE}") from error
     if url.get_backend_name() != "sqlite" or not url.database:
-        raise BadDatabaseUrl(f"MEMORY_GRAPH_DATABASE_URL {url} is not a SQLite file; try sqlite:///memory-graph.db")
+        raise BadDatabaseUrl(f"MEMORY_GRAPH_DATABASE_URL {url} is not a SQLite file; {_ADVICE}")
     return SqliteStore(Path(url.database))

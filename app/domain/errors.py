@@ -1,16 +1,16 @@
 """Every error a caller can cause. The docstring of a class is the title of its problem document.
 
-    MemoryGraphError
-    ├── Invalid                422  the request says something that cannot be
-    │   ├── BadLine                 … in one line of an import
-    │   └── IdempotencyMismatch     … under a key that was used for another request
-    ├── NotFound               404
-    ├── Conflict               409
-    │   ├── PlanChanged
-    │   └── VersionMismatch    412
-    ├── Gone                   410
-    ├── TooLarge               413
-    └── Busy                   503
+MemoryGraphError
+├── Invalid                422  the request says something that cannot be
+│   ├── BadLine                 … in one line of an import
+│   └── IdempotencyMismatch     … under a key that was used for another request
+├── NotFound               404
+├── Conflict               409
+│   ├── PlanChanged
+│   └── VersionMismatch    412
+├── Gone                   410
+├── TooLarge               413
+└── Busy                   503
 """
 
 from collections.abc import Sequence

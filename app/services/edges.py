@@ -76,7 +76,9 @@ def page(
         if node_id is not None:
             get_node(view, node_id)
     return cursors.page_by_id(
-        lambda after, count: view.edges.page(graph_id, source_node_id, target_node_id, after, count), limit, cursor
+        lambda after, count: view.edges.page(graph_id, source_node_id, target_node_id, after, count),
+        limit,
+        cursor,
     )
 
 
@@ -119,9 +121,7 @@ def _current(view: View, edge_id: UUID, if_match: int | None) -> MemoryEdge:
 def _default_id(body: NewEdge, source: MemoryNode, target: MemoryNode) -> UUID:
     """Keys are names within a graph; a node of another one goes by its id."""
     source_name = name_of(source) if source.graph_id == target.graph_id else str(source.memory_node_id)
-    return identity.edge_id(
-        target.graph_id, body.edge_type, source_name, name_of(target), body.support_group
-    )
+    return identity.edge_id(target.graph_id, body.edge_type, source_name, name_of(target), body.support_group)
 
 
 def _supersede(uow: UnitOfWork, edge: MemoryEdge, source: MemoryNode, target: MemoryNode) -> Report | None:

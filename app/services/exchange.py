@@ -12,7 +12,7 @@ from pydantic import ValidationError
 
 from app.domain.errors import BadLine, TooLarge
 from app.domain.models import Principal
-from app.schemas import ImportLine
+from app.schemas import ImportLine, NewGraph
 from app.services import graphs
 from app.services.export import export_lines
 from app.services.once import Stored, once
@@ -28,6 +28,7 @@ MAX_UNPACKED_BYTES = 8 << 30
 """What a body may hold once it is unpacked: a small gzip file must not fill the disk."""
 
 _BATCH = 5_000
+_LINE_KINDS = frozenset({"node", "edge", "assertion", "evidence", "rule"})
 _GZIP = b"\x1f\x8b"
 
 Counts = dict[str, dict[str, int]]
@@ -42,14 +43,17 @@ def import_lines(
     key: str | None = None,
     fingerprint: str = "",
     progress: Callable[[int], None] | None = None,
+    new_graph: NewGraph | None = None,
 ) -> Stored:
     """Load a graph's lines as they say, cascading nothing. Plain or gzip; ``progress`` hears how many lines were read.
 
     The lines are read and checked before the write lock is taken, so a slow reader holds up nobody. Raises ``BadLine``
-    for the first line at fault, ``NotFound`` for an unknown graph; then nothing is kept.
+    for the first line at fault, ``NotFound`` for an unknown graph; then nothing is kept. ``new_graph``, with that
+    id, is made in the same transaction.
     """
-    with store.read(who) as view:
-        graphs.get(view, graph_id)
+    if new_graph is None:
+        with store.read(who) as view:
+            graphs.get(view, graph_id)
 
     def prepare(staging: Staging) -> None:
         _stage(staging, who, graph_id, _unpacked(lines), progress)
@@ -60,7 +64,7 @@ def import_lines(
     return once(
         store,
         who,
-        lambda uow: _apply(uow, graph_id),
+        lambda uow: _apply(uow, graph_id, new_graph),
         key=key,
         fingerprint=fingerprint,
         encode=encode,
@@ -123,17 +127,17 @@ def _flush(staging: Staging, batches: dict[str, list[dict[str, object]]]) -> Non
 
 def _bad_line(number: int, error: ValidationError) -> BadLine:
     first = error.errors(include_url=False, include_context=False, include_input=False)[0]
-    parts = [str(part) for part in first["loc"] if part not in KINDS_OF_LINE]
+    parts = [str(part) for part in first["loc"] if part not in _LINE_KINDS]
     pointer = "/" + "/".join(parts) if parts else None
     return BadLine(number, f"Line {number}: {'.'.join(parts) + ': ' if parts else ''}{first['msg']}.", pointer)
 
 
-KINDS_OF_LINE = ("node", "edge", "assertion", "evidence", "rule")
-
-
-def _apply(uow: UnitOfWork, graph_id: UUID) -> Counts:
+def _apply(uow: UnitOfWork, graph_id: UUID, new_graph: NewGraph | None) -> Counts:
     """Kind by kind, so that every name a line uses is stored when its turn comes."""
-    graphs.get(uow, graph_id)
+    if new_graph is None:
+        graphs.get(uow, graph_id)
+    else:
+        graphs.create(uow, new_graph)
     added: dict[str, int] = {}
     changed: dict[str, int] = {}
     for kind in KINDS:

@@ -65,9 +65,7 @@ def _unless(value: object, default: object) -> object:
 def _rule(who: Principal, rule: SourceRule) -> Line:
     return {
         "kind": "rule",
-        "sourceRuleId": _unless(
-            rule.source_rule_id, identity.rule_id(who.fleet_id, rule.name, rule.version)
-        ),
+        "sourceRuleId": _unless(rule.source_rule_id, identity.rule_id(who.fleet_id, rule.name, rule.version)),
         "name": rule.name,
         "version": rule.version,
         "description": rule.description,
@@ -117,9 +115,7 @@ def _is_content_of(assertion: MemoryAssertion, node: MemoryNode) -> bool:
 
 
 def _assertion(assertion: MemoryAssertion, node: MemoryNode) -> Line:
-    default = identity.assertion_id(
-        node.graph_id, name_of(node), assertion.effective_from, assertion.content
-    )
+    default = identity.assertion_id(node.graph_id, name_of(node), assertion.effective_from, assertion.content)
     return {
         "kind": "assertion",
         "memoryAssertionId": _unless(assertion.memory_assertion_id, default),
@@ -162,12 +158,9 @@ def _edge(graph_id: UUID, edge: ExportedEdge) -> Line:
 
 
 def _evidence(graph_id: UUID, evidence: ExportedEvidence) -> Line:
-    default = identity.evidence_id(
-        graph_id, evidence.memory_assertion_id, evidence.evidence_type, evidence.reference
-    )
-    first = (
-        evidence.node_key is not None
-        and evidence.memory_assertion_id == identity.first_assertion_id(graph_id, evidence.node_key)
+    default = identity.evidence_id(graph_id, evidence.memory_assertion_id, evidence.evidence_type, evidence.reference)
+    first = evidence.node_key is not None and evidence.memory_assertion_id == identity.first_assertion_id(
+        graph_id, evidence.node_key
     )
     return {
         "kind": "evidence",

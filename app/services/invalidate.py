@@ -24,8 +24,8 @@ _CYCLE_MEMBERS = 1000
 def invalidate(uow: UnitOfWork, body: NewInvalidation) -> Report:
     """Carry the request out, or answer with the run that already did (SEMANTICS 4, Idempotency).
 
-    Raises ``NotFound`` for an unknown root, ``Invalid`` for a time in the future, and ``PlanChanged`` where a plan token
-    is sent and the run would do something else.
+    Raises ``NotFound`` for an unknown root, ``Invalid`` for a time in the future, and ``PlanChanged`` where a plan
+    token is sent and the run would do something else.
     """
     request, roots = _read(uow, body)
     first = _first_run_of(uow, request)
@@ -120,9 +120,7 @@ def page(view: View, *, limit: int, cursor: str | None) -> Page[InvalidationRun]
     return Page(rows[:limit], cursors.encode(last.requested_at, last.run_id) if last else None)
 
 
-def impacts(
-    view: View, run_id: UUID, *, outcome: str | None = None, limit: int, cursor: str | None
-) -> Page[Impact]:
+def impacts(view: View, run_id: UUID, *, outcome: str | None = None, limit: int, cursor: str | None) -> Page[Impact]:
     """Impacts of a run by depth and id."""
     _known(view, run_id)
     return _impacts(view, run_id, outcome, limit, cursor)
@@ -156,9 +154,7 @@ def path(view: View, run_id: UUID, node_id: UUID) -> list[PathStep]:
         )
         if edge is None:
             break
-        came_from = (
-            edge.source_node_id if edge.target_node_id == impact.memory_node_id else edge.target_node_id
-        )
+        came_from = edge.source_node_id if edge.target_node_id == impact.memory_node_id else edge.target_node_id
         impact = view.invalidations.impact(run_id, came_from)
     return steps[::-1]
 
@@ -192,9 +188,7 @@ def _roots(view: View, body: NewInvalidation) -> list[MemoryNode]:
     if body.graph_id is not None:
         graphs.get(view, body.graph_id)
     by_id = {id_: view.nodes.find(id_) for id_ in body.root_node_ids}
-    by_key = {
-        key: view.nodes.find_by_key(body.graph_id, key) if body.graph_id else None for key in body.root_keys
-    }
+    by_key = {key: view.nodes.find_by_key(body.graph_id, key) if body.graph_id else None for key in body.root_keys}
     unknown = [named for named, node in [*by_id.items(), *by_key.items()] if node is None]
     if unknown:
         raise NotFound("Root node", unknown)
@@ -279,9 +273,7 @@ def _record(
     covered = uow.invalidations.pending_covered_by(request)
     invalid_since = min([request.invalid_since, *(run.invalid_since for run in covered)])
     uow.invalidations.add_request(request._replace(invalid_since=invalid_since), roots)
-    uow.invalidations.add_run(
-        run_id, request.request_id, parent_run_id, None if pending else uow.stamp
-    )
+    uow.invalidations.add_run(run_id, request.request_id, parent_run_id, None if pending else uow.stamp)
     for run in covered:
         uow.invalidations.supersede(run.run_id, run_id, uow.stamp)
     return run_id, invalid_since

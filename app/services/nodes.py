@@ -58,12 +58,16 @@ def get(view: View, node_id: UUID) -> MemoryNode:
 
 
 def page(
-    view: View, *, graph_id: UUID, key: str | None = None, status: str | None = None, limit: int, cursor: str | None
+    view: View,
+    *,
+    graph_id: UUID,
+    key: str | None = None,
+    status: str | None = None,
+    limit: int,
+    cursor: str | None,
 ) -> Page[MemoryNode]:
     graphs.get(view, graph_id)
-    return cursors.page_by_id(
-        lambda after, count: view.nodes.page(graph_id, key, status, after, count), limit, cursor
-    )
+    return cursors.page_by_id(lambda after, count: view.nodes.page(graph_id, key, status, after, count), limit, cursor)
 
 
 def update(uow: UnitOfWork, node_id: UUID, body: NodePatch, if_match: int | None) -> MemoryNode:

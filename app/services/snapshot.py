@@ -83,12 +83,8 @@ def diff(store: Store, who: Principal, graph_id: UUID, start: datetime, end: dat
             graph_id,
             start,
             end,
-            _changes(
-                view.nodes.gone_between(graph_id, start, end), view.nodes.new_between(graph_id, start, end)
-            ),
-            _changes(
-                view.edges.gone_between(graph_id, start, end), view.edges.new_between(graph_id, start, end)
-            ),
+            _changes(view.nodes.gone_between(graph_id, start, end), view.nodes.new_between(graph_id, start, end)),
+            _changes(view.edges.gone_between(graph_id, start, end), view.edges.new_between(graph_id, start, end)),
             _changes(
                 view.assertions.gone_between(graph_id, start, end),
                 view.assertions.new_between(graph_id, start, end),
@@ -108,9 +104,7 @@ def bookmark(uow: UnitOfWork, graph_id: UUID, body: NewBookmark) -> Bookmark:
 
 def bookmarks(view: View, graph_id: UUID, limit: int, cursor: str | None) -> Page[Bookmark]:
     graphs.get(view, graph_id)
-    return cursors.page_by_id(
-        lambda after, count: view.graphs.bookmarks(graph_id, after, count), limit, cursor
-    )
+    return cursors.page_by_id(lambda after, count: view.graphs.bookmarks(graph_id, after, count), limit, cursor)
 
 
 def _changes(gone: Iterator[Row], new: Iterator[Row]) -> Iterator[Change[Row]]:

@@ -53,7 +53,8 @@ class Store(Protocol):
     def settle(self, as_of: datetime | None) -> datetime:
         """The system time to answer for, after which no later commit can change what was known at it (SEMANTICS 5).
 
-        None is the time of the last commit. Raises ``Invalid`` when ``as_of`` is later than the clock and the last stamp.
+        None is the time of the last commit. Raises ``Invalid`` when ``as_of`` is later than both the clock and the
+        last stamp.
         """
 
     def migrate(self, report: Callable[[str], None] | None = None) -> None:

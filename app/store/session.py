@@ -34,9 +34,7 @@ class Codec(Protocol):
 class Session:
     """One connection of one caller. Tenant and fleet are bound to every statement by the session itself."""
 
-    def __init__(
-        self, connection: Connection, queries: Mapping[str, Statement], codec: Codec, who: Principal
-    ) -> None:
+    def __init__(self, connection: Connection, queries: Mapping[str, Statement], codec: Codec, who: Principal) -> None:
         self.connection = connection
         self.codec = codec
         self.who = who
@@ -74,12 +72,6 @@ class Session:
     def scalar(self, name: str, /, **binds: object) -> Any:
         """The first column of the first row, as the driver gives it, or None."""
         return self._run(name, binds).scalar()
-
-    def pairs(self, name: str, /, **binds: object) -> Iterator[tuple[Any, Any]]:
-        """Rows of two columns, as the driver gives them."""
-        for partition in self._run(name, binds).partitions(2000):
-            for first, second in partition:
-                yield first, second
 
     def _run(self, name: str, binds: Mapping[str, object]) -> CursorResult[Any]:
         return self.connection.execute(self._queries[name].clause, self._encode(name, binds))

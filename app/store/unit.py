@@ -4,7 +4,17 @@ from collections.abc import Callable
 from datetime import datetime
 from typing import TYPE_CHECKING
 
-from app.store.repositories import assertions, edges, export, graphs, invalidations, nodes, rules, service, staging
+from app.store.repositories import (
+    assertions,
+    edges,
+    export,
+    graphs,
+    invalidations,
+    nodes,
+    rules,
+    service,
+    staging,
+)
 from app.store.session import Session
 
 if TYPE_CHECKING:
@@ -30,9 +40,7 @@ class View:
 class UnitOfWork(View):
     """A transaction that writes; ``commit`` is its last word."""
 
-    def __init__(
-        self, session: Session, stamp: datetime, cascade: "Cascade", commit: Callable[[], None]
-    ) -> None:
+    def __init__(self, session: Session, stamp: datetime, cascade: "Cascade", commit: Callable[[], None]) -> None:
         super().__init__(session, stamp)
         self.stamp = stamp
         """The system time of everything written here; once committed, ``committedAt``."""

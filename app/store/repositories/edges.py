@@ -70,9 +70,7 @@ class Edges:
 
     def history(self, edge_id: UUID, after: datetime, limit: int) -> list[MemoryEdge]:
         """Every version of the edge, oldest first, those that began after ``after``."""
-        return self._session.rows(
-            MemoryEdge, "edge_history", memory_edge_id=edge_id, after_time=after, limit=limit
-        )
+        return self._session.rows(MemoryEdge, "edge_history", memory_edge_id=edge_id, after_time=after, limit=limit)
 
     def as_of(self, graph_id: UUID, as_of: datetime) -> Iterator[MemoryEdge]:
         """By id."""
@@ -80,15 +78,11 @@ class Edges:
 
     def gone_between(self, graph_id: UUID, start: datetime, end: datetime) -> Iterator[MemoryEdge]:
         """Versions known at ``start`` and closed by ``end``, by id."""
-        return self._session.stream(
-            MemoryEdge, "edges_gone_between", graph_id=graph_id, start_time=start, end_time=end
-        )
+        return self._session.stream(MemoryEdge, "edges_gone_between", graph_id=graph_id, start_time=start, end_time=end)
 
     def new_between(self, graph_id: UUID, start: datetime, end: datetime) -> Iterator[MemoryEdge]:
         """Versions known at ``end`` and begun after ``start``, by id."""
-        return self._session.stream(
-            MemoryEdge, "edges_new_between", graph_id=graph_id, start_time=start, end_time=end
-        )
+        return self._session.stream(MemoryEdge, "edges_new_between", graph_id=graph_id, start_time=start, end_time=end)
 
     def end_supports(self, superseded_id: UUID, superseder_id: UUID, effective_time: datetime) -> None:
         """A replacement does not rest on what it replaces (SEMANTICS 3)."""
@@ -111,12 +105,8 @@ class Edges:
 
     def superseders(self, node_id: UUID, effective_time: datetime) -> list[Neighbour]:
         """Nodes that replace this one, by edge id."""
-        return self._session.rows(
-            Neighbour, "superseders", memory_node_id=node_id, effective_time=effective_time
-        )
+        return self._session.rows(Neighbour, "superseders", memory_node_id=node_id, effective_time=effective_time)
 
     def contradictions(self, node_id: UUID, effective_time: datetime) -> list[Neighbour]:
         """Nodes that contradict this one and are not Invalid, by id."""
-        return self._session.rows(
-            Neighbour, "contradictions", memory_node_id=node_id, effective_time=effective_time
-        )
+        return self._session.rows(Neighbour, "contradictions", memory_node_id=node_id, effective_time=effective_time)

@@ -22,7 +22,7 @@ class PendingRun(NamedTuple):
     invalid_since: datetime
 
 
-class _PendingAnywhere(NamedTuple):
+class PendingAnywhere(NamedTuple):
     tenant_id: UUID
     fleet_id: UUID
     run_id: UUID
@@ -115,9 +115,7 @@ class Invalidations:
 
     def page(self, before: datetime | None, after_id: UUID | None, limit: int) -> list[InvalidationRun]:
         """Newest request first; runs of one instant by id."""
-        return self._session.rows(
-            InvalidationRun, "run_page", before_time=before, after_id=after_id, limit=limit
-        )
+        return self._session.rows(InvalidationRun, "run_page", before_time=before, after_id=after_id, limit=limit)
 
     def roots(self, run_id: UUID) -> list[UUID]:
         """By id."""
@@ -125,9 +123,7 @@ class Invalidations:
 
     def a_root_was_restored(self, run: InvalidationRun) -> bool:
         """Whether a root of the run was, at any time since, better off than the run left it."""
-        found = self._session.scalar(
-            "run_count_restored_roots", run_id=run.run_id, committed_at=run.committed_at
-        )
+        found = self._session.scalar("run_count_restored_roots", run_id=run.run_id, committed_at=run.committed_at)
         return bool(found)
 
     def pending_covered_by(self, request: Request) -> list[PendingRun]:
@@ -149,13 +145,11 @@ class Invalidations:
     def complete(self, run_id: UUID, committed_at: datetime) -> None:
         self._session.execute("run_complete", run_id=run_id, committed_at=committed_at)
 
-    def pending_everywhere(self) -> list[tuple[UUID, UUID, UUID]]:
+    def pending_everywhere(self) -> list[PendingAnywhere]:
         """Tenant, fleet and id of every pending run of every fleet, oldest first; for the service itself alone."""
-        return [tuple(row) for row in self._session.rows(_PendingAnywhere, "runs_pending_everywhere")]
+        return self._session.rows(PendingAnywhere, "runs_pending_everywhere")
 
-    def impacts(
-        self, run_id: UUID, outcome: str | None, after: tuple[int, UUID] | None, limit: int
-    ) -> list[Impact]:
+    def impacts(self, run_id: UUID, outcome: str | None, after: tuple[int, UUID] | None, limit: int) -> list[Impact]:
         """By depth and id, at most ``limit``, those after ``after``."""
         depth, node_id = after or (0, None)
         return self._session.rows(
@@ -196,6 +190,4 @@ class Invalidations:
 
     def last_request_for(self, node_id: UUID, status: str) -> RootCause | None:
         """The newest run that named the node as a root and left it at ``status``."""
-        return self._session.one(
-            RootCause, "staleness_requests", memory_node_id=node_id, status=LEVELS[status]
-        )
+        return self._session.one(RootCause, "staleness_requests", memory_node_id=node_id, status=LEVELS[status])

@@ -71,9 +71,7 @@ class Nodes:
 
     def history(self, node_id: UUID, after: datetime, limit: int) -> list[MemoryNode]:
         """Every version of the node, oldest first, those that began after ``after``."""
-        return self._session.rows(
-            MemoryNode, "node_history", memory_node_id=node_id, after_time=after, limit=limit
-        )
+        return self._session.rows(MemoryNode, "node_history", memory_node_id=node_id, after_time=after, limit=limit)
 
     def as_of(self, graph_id: UUID, as_of: datetime) -> Iterator[MemoryNode]:
         """By id."""
@@ -85,18 +83,14 @@ class Nodes:
 
     def gone_between(self, graph_id: UUID, start: datetime, end: datetime) -> Iterator[MemoryNode]:
         """Versions known at ``start`` and closed by ``end``, by id."""
-        return self._session.stream(
-            MemoryNode, "nodes_gone_between", graph_id=graph_id, start_time=start, end_time=end
-        )
+        return self._session.stream(MemoryNode, "nodes_gone_between", graph_id=graph_id, start_time=start, end_time=end)
 
     def new_between(self, graph_id: UUID, start: datetime, end: datetime) -> Iterator[MemoryNode]:
         """Versions known at ``end`` and begun after ``start``, by id."""
-        return self._session.stream(
-            MemoryNode, "nodes_new_between", graph_id=graph_id, start_time=start, end_time=end
-        )
+        return self._session.stream(MemoryNode, "nodes_new_between", graph_id=graph_id, start_time=start, end_time=end)
 
     def walk_back(self, node_id: UUID, effective_time: datetime) -> list[WalkedNode]:
-        """Where the explanations for a node end, over all nodes not Valid that can have taken its ground; nearest first."""
+        """Where the explanations for a node end, behind it over all that is not Valid; nearest first."""
         self._session.execute("walk_clear")
         self._session.execute("walk_start", memory_node_id=node_id)
         distance = 1

@@ -21,9 +21,7 @@ class Outbox:
 
     def add(self, event_type: str, subject_id: UUID, created_at: datetime) -> None:
         """An event in the caller's transaction: it is sent if and only if that commits."""
-        self._session.execute(
-            "outbox_add", event_type=event_type, subject_id=subject_id, created_at=created_at
-        )
+        self._session.execute("outbox_add", event_type=event_type, subject_id=subject_id, created_at=created_at)
 
 
 class IdempotencyKeys:

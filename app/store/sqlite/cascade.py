@@ -1,12 +1,13 @@
 """The cascade of SEMANTICS 4, round by round over temporary tables."""
 
-from collections.abc import Iterable
+from collections.abc import Sequence
 from typing import Any
 
 import rustworkx
 
 from app.store.ports import CascadeOrder
-from app.store.session import LEVELS, Session
+from app.store.session import LEVELS
+from app.store.sqlite.session import SqliteSession
 
 _WORK_TABLES = ("nodes", "risen", "looked", "groups")
 
@@ -15,11 +16,13 @@ class SqliteCascade:
     """See ``app.store.ports.Cascade``.
 
     A round looks at the out-edges of the nodes that rose in the round before, each edge at most twice in a run (a node
-    can rise twice). Groups are counted once and then kept up, so a round costs what its edges cost.
+    can rise twice). Groups are counted once and then kept up, so a round costs what its edges cost. A long chain has as
+    many rounds as nodes, so the statements go to the driver's own cursor.
     """
 
-    def __init__(self, session: Session) -> None:
+    def __init__(self, session: SqliteSession) -> None:
         self._session = session
+        self._execute = session.driver_execute
 
     def run(self, order: CascadeOrder) -> None:
         binds: dict[str, Any] = {
@@ -32,42 +35,40 @@ class SqliteCascade:
             "override_pinned": order.override_pinned,
             "is_derived": order.is_derived,
         }
-        execute = self._session.execute
         for table in _WORK_TABLES:
-            execute(f"cascade_clear_{table}")
-        execute("cascade_start", **binds)
-        execute("cascade_start_risen", **binds)
-        depth = 1
-        while self._round(binds | {"depth": depth}):
-            depth += 1
-        execute("cascade_reexamine", **binds)
-        execute("cascade_conclude", **binds)
+            self._execute(f"cascade_clear_{table}", binds)
+        self._execute("cascade_start", binds)
+        self._execute("cascade_start_risen", binds)
+        self._rounds(binds)
+        self._execute("cascade_reexamine", binds)
+        self._execute("cascade_conclude", binds)
         self._find_components(binds)
-        execute("cascade_record_impacts", **binds)
-        execute("cascade_update_nodes", **binds)
+        self._execute("cascade_record_impacts", binds)
+        self._execute("cascade_update_nodes", binds)
 
-    def _round(self, binds: dict[str, Any]) -> bool:
-        """One synchronous round; False when nothing rose in it."""
-        execute = self._session.execute
-        execute("cascade_clear_looked")
-        if not execute("cascade_look", **binds):
-            return False
-        execute("cascade_reach", **binds)
-        execute("cascade_recount_groups", **binds)
-        execute("cascade_count_groups", **binds)
-        execute("cascade_clear_risen")
-        if not execute("cascade_rise", **binds):
-            return False
-        execute("cascade_apply")
-        return True
+    def _rounds(self, binds: dict[str, Any]) -> None:
+        """Synchronous rounds, until one in which no edge is looked at or nothing rises."""
+        execute = self._execute
+        groups = depth = 0
+        while execute("cascade_look", binds):
+            depth += 1
+            binds["depth"] = depth
+            execute("cascade_reach", binds)
+            if groups:
+                execute("cascade_recount_groups", binds)
+            groups += execute("cascade_count_groups", binds)
+            execute("cascade_clear_risen", binds)
+            if not execute("cascade_rise", binds):
+                return
+            execute("cascade_apply", binds)
+            execute("cascade_clear_looked", binds)
 
     def _find_components(self, binds: dict[str, Any]) -> None:
         """Record the strongly connected components of more than one affected node, numbered by their smallest id."""
-        pairs = self._session.pairs("cascade_support_pairs", **binds)
-        members = _circles(pairs)
+        members = _circles(self._session.driver_rows("cascade_support_pairs", binds))
         if not members:
             return
-        ids = dict(self._session.pairs("cascade_node_ids"))
+        ids = dict(self._session.driver_rows("cascade_node_ids", binds))
         ordered = sorted(members, key=lambda component: min(ids[ordinal] for ordinal in component))
         self._session.execute_many(
             "cascade_set_component",
@@ -79,8 +80,8 @@ class SqliteCascade:
         )
 
 
-def _circles(pairs: Iterable[tuple[int, int]]) -> list[list[int]]:
+def _circles(pairs: Sequence[tuple[Any, ...]]) -> list[list[int]]:
     """Strongly connected components of more than one node of a graph given by its edges."""
-    graph = rustworkx.PyDiGraph(multigraph=False)
-    graph.extend_from_edge_list(list(pairs))
+    graph = rustworkx.PyDiGraph()
+    graph.extend_from_edge_list(pairs)
     return [list(component) for component in rustworkx.strongly_connected_components(graph) if len(component) > 1]

@@ -6,6 +6,7 @@ from contextlib import contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
 from threading import Lock
+from urllib.parse import quote
 from uuid import UUID
 
 from sqlalchemy import Connection, Engine, create_engine, event
@@ -52,8 +53,8 @@ class SqliteStore:
         self._queries = load_queries(SQL / "sqlite" / "queries")
         self._codec = SqliteCodec()
         self._writing = Lock()
-        self._writer = self._engine(_IMMEDIATE, connections=4, cache_mib=64)
-        self._reader = self._engine(_DEFERRED, connections=16, cache_mib=8)
+        self._writer = self._engine(_IMMEDIATE, "rwc", connections=4, cache_mib=64)
+        self._reader = self._engine(_DEFERRED, "rw", connections=16, cache_mib=8)
 
     @contextmanager
     def read(self, who: Principal) -> Iterator[View]:
@@ -121,9 +122,9 @@ class SqliteStore:
     def _last_stamp(self, session: SqliteSession) -> datetime:
         return from_micros(session.scalar("clock_last"))
 
-    def _engine(self, begin: str, connections: int, cache_mib: int) -> Engine:
+    def _engine(self, begin: str, mode: str, connections: int, cache_mib: int) -> Engine:
         engine = create_engine(
-            URL.create("sqlite", database=str(self.path)),
+            URL.create("sqlite", database=f"file:{quote(str(self.path))}", query={"uri": "true", "mode": mode}),
             poolclass=QueuePool,
             pool_size=connections,
             max_overflow=0,

@@ -46,5 +46,3 @@ def _by_name(error: sqlite3.Error) -> Exception:
         if name.startswith(prefix):
             return Busy(advice)
     return error
-
-

@@ -11,10 +11,27 @@ from app.store.session import Session
 class SqliteSession(Session):
     """See ``app.store.session.Session``."""
 
+    _cursor: Any = None
+
     def execute_many(self, name: str, rows: Sequence[Mapping[str, object]]) -> None:
         if rows:
             every = [{**self._scope, **row} for row in rows]
             self.connection.exec_driver_sql(self._queries[name].sql, every)
+
+    def driver_execute(self, name: str, binds: Mapping[str, object]) -> int:
+        """Run a statement on the driver's cursor, without SQLAlchemy's share of the cost; how many rows it changed."""
+        if self._cursor is None:
+            self._cursor = self.connection.connection.cursor()
+        self._cursor.execute(self._queries[name].sql, {**self._scope, **binds})
+        changed: int = self._cursor.rowcount
+        return changed
+
+    def driver_rows(self, name: str, binds: Mapping[str, object]) -> list[tuple[Any, ...]]:
+        """All rows of a statement, as the driver gives them."""
+        cursor = self.connection.connection.cursor()
+        cursor.execute(self._queries[name].sql, {**self._scope, **binds})
+        rows: list[tuple[Any, ...]] = cursor.fetchall()
+        return rows
 
     def _run(self, name: str, binds: Mapping[str, object]) -> CursorResult[Any]:
         return self.connection.exec_driver_sql(self._queries[name].sql, {**self._scope, **binds})
