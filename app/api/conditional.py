@@ -7,10 +7,10 @@ from typing import Annotated, Protocol
 from fastapi import Depends, Header, Request, Response
 
 from app.api.wire import dumps
-from app.domain.errors import Invalid, VersionMismatch
+from app.domain.errors import Invalid
 
-_STRONG = re.compile(r'"([^"]*)"')
-_MOST = 2**63 - 1
+_TAG = re.compile(r'(W/)?"([^"]*)"')
+_VERSION = re.compile(r"[1-9][0-9]{0,17}")
 JSON = "application/json"
 
 
@@ -28,6 +28,7 @@ IfMatch = Annotated[
         title="If Match",
         max_length=1000,
         description='Change the row only while it has this ETag, such as `"3"`; `*` takes any.',
+        json_schema_extra={"pattern": r'^(\*|(W/)?"[^"]*")$'},
     ),
 ]
 IfNoneMatch = Annotated[
@@ -42,18 +43,14 @@ IfNoneMatch = Annotated[
 
 
 async def expected_version(if_match: IfMatch = None) -> int | None:
-    """The version that ``If-Match`` asks for; None where any will do. Weak tags never match (RFC 9110)."""
+    """The version that ``If-Match`` asks for; None where any will do, 0 where no row can have it."""
     if if_match is None or if_match.strip() == "*":
         return None
-    tag = if_match.strip()
-    if tag.startswith("W/"):
-        raise VersionMismatch("A weak tag never matches in If-Match; send the ETag as it came.")
-    match = _STRONG.fullmatch(tag)
+    match = _TAG.fullmatch(if_match.strip())
     if not match:
         raise Invalid('If-Match must be one quoted ETag, such as "3", or *.', "/If-Match")
-    if not (match[1].isascii() and match[1].isdigit() and len(match[1]) < 20 and int(match[1]) <= _MOST):
-        raise VersionMismatch(f"No version of the row has the ETag {tag[:40]}.")
-    return int(match[1])
+    weak, tag = match.groups()
+    return 0 if weak or not _VERSION.fullmatch(tag) else int(tag)  # weak tags never match (RFC 9110 13.1.1)
 
 
 ExpectedVersion = Annotated[int | None, Depends(expected_version)]

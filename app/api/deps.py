@@ -33,9 +33,7 @@ IdempotencyKey = Annotated[
     ),
 ]
 Limit = Annotated[int, Query(ge=1, le=1000, title="Limit", description="Most items to answer.")]
-Cursor = Annotated[
-    str | None, Query(max_length=2000, title="Cursor", description="`nextCursor` of the part before.")
-]
+Cursor = Annotated[str | None, Query(max_length=2000, title="Cursor", description="`nextCursor` of the part before.")]
 GraphId = Annotated[Id, Path(alias="graphId", title="Memory Graph")]
 
 

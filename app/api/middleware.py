@@ -83,9 +83,7 @@ class BodyLimit:
         await from_http(_too_large(limit))(scope, receive, send)
 
     def _limit(self, path: str) -> int:
-        return next(
-            (limit for suffix, limit in self.by_suffix.items() if path.endswith(suffix)), self.default
-        )
+        return next((limit for suffix, limit in self.by_suffix.items() if path.endswith(suffix)), self.default)
 
 
 def _declares_more(headers: Headers, limit: int) -> bool:

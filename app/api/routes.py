@@ -14,16 +14,17 @@ Handler = Callable[[Request], Coroutine[Any, Any, Response]]
 Responses = dict[int | str, dict[str, Any]]
 
 PROBLEMS = {
-    400: "The body is not JSON.",
-    404: "There is no such thing here.",
-    409: "The request conflicts with what is stored.",
-    410: "History of that time is no longer kept.",
-    412: "The row has changed since it was read.",
-    413: "The request body is too large.",
-    415: "The body has another media type than this path takes.",
-    422: "The request is not valid.",
-    503: "The store is busy; try again shortly.",
+    400: ("malformed", "The body is not JSON."),
+    404: ("not-found", "There is no such thing here."),
+    409: ("conflict", "The request conflicts with what is stored."),
+    410: ("gone", "History of that time is no longer kept."),
+    412: ("version-mismatch", "The row has changed since it was read."),
+    413: ("too-large", "The request body is too large."),
+    415: ("unsupported-media-type", "The body has another media type than this path takes."),
+    422: ("invalid", "The request is not valid."),
+    503: ("busy", "The store is busy; try again shortly."),
 }
+"""What a status means: the type of its usual problem, and words."""
 
 
 class JsonRequest(Request):
@@ -65,9 +66,7 @@ def _query_params(dependant: Any) -> list[Any]:
 
 def _is_json(request: Request) -> bool:
     media_type = request.headers.get("content-type", "").partition(";")[0].strip().lower()
-    return media_type == "application/json" or (
-        media_type.startswith("application/") and media_type.endswith("+json")
-    )
+    return media_type == "application/json" or (media_type.startswith("application/") and media_type.endswith("+json"))
 
 
 def router(tag: str) -> APIRouter:
@@ -81,9 +80,14 @@ def may_fail(*statuses: int) -> Responses:
 
 
 def _documented(status: int) -> dict[str, Any]:
-    name = "InvalidProblem" if status == 422 else "Problem"
+    slug, description = PROBLEMS[status]
+    example = {"type": f"/problems/{slug}", "title": description, "status": status, "detail": description}
+    name = "Problem"
+    if status == 422:
+        name = "InvalidProblem"
+        example |= {"detail": "/reason: is required", "errors": [{"pointer": "/reason", "detail": "is required"}]}
     schema = {"$ref": f"#/components/schemas/{name}"}
-    return {"description": PROBLEMS[status], "content": {MEDIA_TYPE: {"schema": schema}}}
+    return {"description": description, "content": {MEDIA_TYPE: {"schema": schema, "example": example}}}
 
 
 READ = may_fail()

@@ -2,7 +2,7 @@
 
 from collections.abc import Generator, Iterable, Iterator
 from contextlib import AbstractContextManager
-from itertools import chain
+from itertools import chain, islice
 from typing import Any
 
 import anyio
@@ -14,6 +14,7 @@ from app.api.wire import dumps
 
 NDJSON = "application/x-ndjson"
 _CHUNK = 64 * 1024
+_ROWS = 100
 
 Chunks = Generator[bytes, None, None]
 
@@ -60,18 +61,20 @@ def batched(pieces: Iterable[bytes]) -> Iterator[bytes]:
 
 
 def json_array(items: Iterable[object]) -> Iterator[bytes]:
-    """The items as one JSON array, item by item."""
-    separator = b"["
-    for item in items:
-        yield separator + dumps(item)
-        separator = b","
-    yield b"[]" if separator == b"[" else b"]"
+    """The items as one JSON array, some at a time."""
+    rest = iter(items)
+    opening = b"["
+    while batch := list(islice(rest, _ROWS)):
+        yield opening + dumps(batch)[1:-1]
+        opening = b","
+    yield b"]" if opening == b"," else b"[]"
 
 
 def ndjson(items: Iterable[object]) -> Iterator[bytes]:
-    """One JSON object a line."""
-    for item in items:
-        yield dumps(item) + b"\n"
+    """One JSON object a line, some lines at a time."""
+    rest = iter(items)
+    while batch := list(islice(rest, _ROWS)):
+        yield b"\n".join(map(dumps, batch)) + b"\n"
 
 
 def prefers_ndjson(accept: str | None) -> bool:

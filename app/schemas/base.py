@@ -6,20 +6,18 @@ from pydantic import BaseModel, ConfigDict, ValidationError, ValidationInfo, mod
 from pydantic.alias_generators import to_camel
 from pydantic_core import InitErrorDetails, PydanticCustomError
 
-from app.schemas.vocabulary import describe
+from app.schemas.describing import describe
 
 
 def _finish(schema: dict[str, Any], model: type[BaseModel]) -> None:
-    describe(schema)
+    describe(schema, model)
     example = getattr(model, "EXAMPLE", None)
     if example is not None:
         schema["examples"] = [example]
 
 
 class _Wire(BaseModel):
-    model_config = ConfigDict(
-        alias_generator=to_camel, populate_by_name=True, frozen=True, json_schema_extra=_finish
-    )
+    model_config = ConfigDict(alias_generator=to_camel, populate_by_name=True, frozen=True, json_schema_extra=_finish)
 
 
 class Input(_Wire):

@@ -2,7 +2,7 @@
 
 from typing import Any, Generic, Literal, TypeVar
 
-from pydantic import BaseModel, ConfigDict, Field, create_model
+from pydantic import Field, create_model
 
 from app.schemas.base import Output
 from app.schemas.fields import (
@@ -139,7 +139,7 @@ class SourceRule(Output):
 
     source_rule_id: Id
     name: str
-    version: str = Field(json_schema_extra={"examples": ["2026.1"]})
+    version: str = Field(examples=["2026.1"])
     description: str | None
     effective_at: Instant
     expires_at: Instant | None
@@ -180,9 +180,7 @@ class InvalidationRun(Output):
 
     run_id: Id
     parent_run_id: Id | None
-    status: RunStatus = Field(
-        description="How far the run is.", json_schema_extra={"examples": ["Completed"]}
-    )
+    status: RunStatus = Field(description="How far the run is.", examples=["Completed"])
     superseded_by_run_id: Id | None
     reason: str
     requested_status: Lowered
@@ -194,13 +192,11 @@ class InvalidationRun(Output):
     committed_at: Instant | None
 
 
-class ByStatus(BaseModel):
+class ByStatus(Output):
     """Affected nodes by their status after the run; both are always there."""
 
-    model_config = ConfigDict(title="Affected Nodes by Status")
-
-    invalid: int = Field(alias="Invalid", title="Invalid", examples=[428])
-    potentially_stale: int = Field(alias="PotentiallyStale", title="Potentially Stale", examples=[14])
+    invalid: int = Field(alias="Invalid")
+    potentially_stale: int = Field(alias="PotentiallyStale")
 
 
 class Counts(Output):
@@ -256,7 +252,7 @@ class Cause(Output):
     name: str
     status: Status
     kind: Literal["Requested", "Contradiction", "Superseded", "LoadedState"] = Field(
-        description="Why it is a cause.", json_schema_extra={"examples": ["Requested"]}
+        title="Kind of Cause", description="Why it is a cause.", examples=["Requested"]
     )
     run_id: Id | None
     reason: str | None
@@ -314,9 +310,7 @@ class ImportReport(Output):
 class Health(Output):
     """Whether the service works."""
 
-    status: Literal["live", "ready"] = Field(
-        description="live or ready.", json_schema_extra={"examples": ["ready"]}
-    )
+    status: Literal["live", "ready"] = Field(description="live or ready.", examples=["ready"])
 
 
 class Fault(Output):
@@ -331,7 +325,7 @@ class Problem(Output):
 
     type: str
     title: str
-    status: int = Field(title="Status", description="The HTTP status.", json_schema_extra={"examples": [404]})
+    status: int = Field(title="Status", description="The HTTP status.", examples=[404])
     detail: str
 
 
@@ -339,13 +333,14 @@ class InvalidProblem(Problem):
     """RFC 9457: what is wrong with the request, fault by fault."""
 
     errors: list[Fault]
+    line: int | None = Field(None, description="Of an import: number of the line at fault, counted from 1.")
 
 
 def written(model: type[Output], **more: Any) -> type[Output]:
     """The model of an answer to a write: its row, more fields, and ``committedAt``."""
     fields: dict[str, Any] = {name: (kind, ...) for name, kind in more.items()}
     return create_model(
-        f"{model.__name__}Written",
+        model.__name__ + ("Created" if more else "Written"),
         __base__=model,
         __doc__=model.__doc__,
         committed_at=(Instant, ...),

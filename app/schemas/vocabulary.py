@@ -19,7 +19,8 @@ _ASSERTION = "e7b3c1d4-5a69-4f08-9c2b-8d7e6f5a4b3c"
 
 class Term(NamedTuple):
     title: str
-    example: Any
+    example: Any = None
+    """Null where that is the usual value; a field that holds models takes theirs instead."""
     description: str | None = None
 
 
@@ -30,21 +31,15 @@ _TERMS = {
     "memory_node_id": Term(
         "Memory Node", _NODE, "The node, by id. Where none is given: UUIDv5(graphId, key), or a new id."
     ),
-    "memory_edge_id": Term(
-        "Memory Edge", _EDGE, "The edge. Default: UUIDv5(graphId, 'type|source|target|group')."
-    ),
+    "memory_edge_id": Term("Memory Edge", _EDGE, "The edge. Default: UUIDv5(graphId, 'type|source|target|group')."),
     "memory_assertion_id": Term("Memory Assertion", _ASSERTION, "The assertion, by id."),
     "evidence_reference_id": Term("Evidence Reference", "d1b0a7c6-3f52-4e8d-9b17-0a1c2d3e4f56"),
     "source_rule_id": Term("Source Rule", _RULE, "The rule version that this rests on, by id."),
     "snapshot_id": Term("Snapshot Descriptor", "7c2e9f40-1d8a-4b63-8e57-3a4b5c6d7e8f"),
     "run_id": Term("Invalidation Run", _RUN, "The run that did it; null for a dry run."),
     "parent_run_id": Term("Parent Run", None, "The run that this one goes on from, if any."),
-    "superseded_by_run_id": Term(
-        "Superseded By Run", None, "The newer run that made this one pointless, if any."
-    ),
-    "key": Term(
-        "Key", "libc6", "The caller's own name for the node: unique in its graph, compared byte for byte."
-    ),
+    "superseded_by_run_id": Term("Superseded By Run", None, "The newer run that made this one pointless, if any."),
+    "key": Term("Key", "libc6", "The caller's own name for the node: unique in its graph, compared byte for byte."),
     "node": Term("Memory Node Key", "libc6", "The node, by its key in the graph."),
     "source": Term("Source Node Key", "libc6", "The node that is depended on, by its key."),
     "target": Term("Target Node Key", "bash", "The node that depends on the source, by its key."),
@@ -56,12 +51,8 @@ _TERMS = {
     "category": Term("Category", "libs", "The caller's own grouping."),
     "status": Term("Node Validity", "Valid", "Valid, PotentiallyStale (somebody must look) or Invalid."),
     "invalid_since": Term("Invalid Since", None, "Business time from which the node is known to be Invalid."),
-    "invalidation": Term(
-        "Invalidation", None, "Direct: its own content is wrong. Derived: its ground is gone."
-    ),
-    "confidence": Term(
-        "Confidence", 1.0, "Between 0 and 1; of a node, computed from its base and its supports."
-    ),
+    "invalidation": Term("Invalidation", None, "Direct: its own content is wrong. Derived: its ground is gone."),
+    "confidence": Term("Confidence", 1.0, "Between 0 and 1; of a node, computed from its base and its supports."),
     "base_confidence": Term(
         "Base Confidence",
         1.0,
@@ -71,9 +62,7 @@ _TERMS = {
     "pinned_by": Term("Pinned By", "ana@example.org", "Who pinned the node, or who took the pin away."),
     "pin_reason": Term("Pin Reason", "Checked against the contract by hand"),
     "content": Term("Content", "The GNU C library is installed in version 2.36.", "What the node states."),
-    "version": Term(
-        "Version", 3, "Grows by one with each change; the ETag of the row. Of a rule: its revision."
-    ),
+    "version": Term("Version", 3, "Grows by one with each change; the ETag of the row. Of a rule: its revision."),
     # edges
     "edge_type": Term(
         "Edge Type",
@@ -84,47 +73,31 @@ _TERMS = {
     "support_group": Term(
         "Support Group", "sources", "Evidential edges into one target with one group name are alternatives."
     ),
-    "min_support": Term(
-        "Minimum Support", 1, "How many distinct sources of the group have to hold. Default 1."
-    ),
-    "weight": Term(
-        "Weight", 1.0, "Between 0 and 1: how much the source adds to the target's confidence. Default 1."
-    ),
+    "min_support": Term("Minimum Support", 1, "How many distinct sources of the group have to hold. Default 1."),
+    "weight": Term("Weight", 1.0, "Between 0 and 1: how much the source adds to the target's confidence. Default 1."),
     "rule_name": Term("Rule Name", "returns-policy", "Names a rule version together with ruleVersion."),
     "rule_version": Term("Rule Version", "2026.1"),
     # assertions, evidence, rules
     "importance": Term("Importance", 0.5, "Between 0 and 1, for ranking. Default 0.5."),
     "observed_at": Term("Observed At", _AT, "When it was observed or asserted (UTC). Default: now."),
     "last_verified_at": Term("Last Verified At", None, "When somebody last confirmed it (UTC)."),
-    "superseded_by": Term(
-        "Superseded By", None, "The assertion that replaced this one when the world changed."
-    ),
+    "superseded_by": Term("Superseded By", None, "The assertion that replaced this one when the world changed."),
     "retracted_at": Term("Retracted At", None, "When it became known that this never was so (UTC)."),
     "evidence_type": Term("Evidence Type", "Document", "Such as Document, Observation or ApiResponse."),
     "reference": Term("Reference", "https://example.org/contracts/17", "Where the evidence is to be found."),
     "details": Term("Details", "Section 4, second paragraph", "An excerpt or a remark."),
     "recorded_at": Term("Recorded At", _AT, "When the evidence was recorded (UTC). Default: now."),
     "description": Term("Description", "Goods may be returned within 30 days.", "What the rule says."),
-    "effective_at": Term(
-        "Effective Date", _AT, "Business time from which the rule is in force. Default: now."
-    ),
-    "expires_at": Term(
-        "Expires At", None, "Business time from which it no longer is; later than effectiveAt."
-    ),
+    "effective_at": Term("Effective Date", _AT, "Business time from which the rule is in force. Default: now."),
+    "expires_at": Term("Expires At", None, "Business time from which it no longer is; later than effectiveAt."),
     # time
     "effective_from": Term("Effective From", _AT, "Start of the business interval (UTC); absent: always."),
-    "effective_to": Term(
-        "Effective To", None, "End of the business interval, not included (UTC); absent: open."
-    ),
+    "effective_to": Term("Effective To", None, "End of the business interval, not included (UTC); absent: open."),
     "effective_time": Term("Effective Time", _AT, "Business time from which it holds (UTC). Default: now."),
     "created_at": Term("Created At", _AT, "When the row was first made (UTC)."),
     "updated_at": Term("Updated At", _AT, "When the row last changed (UTC)."),
-    "valid_from": Term(
-        "Valid From", _AT, "System time from which the database knew this row; usable as asOf."
-    ),
-    "valid_to": Term(
-        "Valid To", None, "System time at which another row took its place; null: it is current."
-    ),
+    "valid_from": Term("Valid From", _AT, "System time from which the database knew this row; usable as asOf."),
+    "valid_to": Term("Valid To", None, "System time at which another row took its place; null: it is current."),
     "requested_at": Term("Requested At", _AT, "When it was asked for (UTC)."),
     "committed_at": Term(
         "Committed At",
@@ -152,9 +125,7 @@ _TERMS = {
     ),
     # invalidation
     "root_node_ids": Term("Root Nodes", [_NODE], "The nodes to invalidate, by id; 1 to 1,000 with the keys."),
-    "root_keys": Term(
-        "Root Node Keys", ["emacs-common"], "The nodes to invalidate, by their keys in graphId."
-    ),
+    "root_keys": Term("Root Node Keys", ["emacs-common"], "The nodes to invalidate, by their keys in graphId."),
     "reason": Term("Reason", "The upstream package was withdrawn."),
     "requested_status": Term("Requested Status", "Invalid", "The status that the roots were to get."),
     "override_pinned": Term("Override Pinned", False, "Whether pinned nodes are changed as well."),
@@ -164,18 +135,18 @@ _TERMS = {
         None,
         "From a dry run: sent with the real call, that is refused (409) if it would differ.",
     ),
-    "counts": Term(
-        "Counts", {"byOutcome": {}, "byStatus": {"Invalid": 1, "PotentiallyStale": 0}, "byDepth": [1]}
-    ),
+    "counts": Term("Counts"),
     "by_outcome": Term("By Outcome", {"Invalidated": 428, "MarkedPotentiallyStale": 14}, "Nodes by outcome."),
     "by_status": Term(
         "By Status",
         {"Invalid": 428, "PotentiallyStale": 14},
         "Affected nodes, roots included, by their status after the run.",
     ),
+    "Invalid": Term("Invalid", 428),
+    "PotentiallyStale": Term("Potentially Stale", 14),
     "by_depth": Term("By Depth", [1, 12, 429], "Nodes by depth; the first number counts the roots."),
-    "cycles": Term("Cycles", [], "Groups of affected nodes that rest on one another, each once."),
-    "impacts": Term("Impacts", {"items": [], "nextCursor": None}, "The first impacts, by depth, then id."),
+    "cycles": Term("Cycles", None, "Groups of affected nodes that rest on one another, each once."),
+    "impacts": Term("Impacts", None, "The first impacts, by depth, then id."),
     "component": Term("Cycle", None, "Number of the cycle the node belongs to, if any."),
     "size": Term("Size", 3, "How many nodes there are in it."),
     "memory_node_ids": Term("Memory Nodes", [_NODE, _OTHER]),
@@ -184,49 +155,30 @@ _TERMS = {
     "old_status": Term("Old Status", "Valid"),
     "new_status": Term("New Status", "Invalid"),
     "outcome": Term("Outcome", "Invalidated", "What the run did to the node."),
-    "via_edge_id": Term(
-        "Via Edge", _EDGE, "The edge over which the node was first reached; null for a root."
-    ),
+    "via_edge_id": Term("Via Edge", _EDGE, "The edge over which the node was first reached; null for a root."),
     "invalidation_run": Term("Invalidation Run", None, "The run that a Supersedes edge caused, if it did."),
-    "invalidation_runs": Term("Invalidation Runs", [], "The runs that a new version of the rule caused."),
-    "causes": Term("Causes", [], "The root causes, nearest first."),
+    "invalidation_runs": Term("Invalidation Runs", None, "The runs that a new version of the rule caused."),
+    "causes": Term("Causes", None, "The root causes, nearest first."),
     "distance": Term("Distance", 2, "Number of edges between the cause and the node."),
     # answers
-    "items": Term("Items", []),
+    "items": Term("Items"),
     "next_cursor": Term("Next Cursor", None, "Send as cursor for the next part; null on the last one."),
-    "nodes": Term("Memory Nodes", []),
-    "edges": Term("Memory Edges", []),
-    "assertions": Term("Memory Assertions", []),
+    "nodes": Term("Memory Nodes"),
+    "edges": Term("Memory Edges"),
+    "assertions": Term("Memory Assertions"),
     "external": Term("External", True, "A node of another graph that an edge of this one reaches."),
     "change": Term("Change", "changed", "added, removed or changed."),
     "before": Term("Before", None, "The row at the earlier time; null if there was none."),
     "after": Term("After", None, "The row at the later time; null if there is none."),
-    "line": Term("Line", 17, "Number of the line at fault, counted from 1."),
+    "line": Term("Line", 17),
     "added": Term("Added", {"nodes": 63436, "edges": 327836}, "New rows by kind."),
     "changed": Term("Changed", {"nodes": 0, "edges": 0}, "Rows that were there and differ now, by kind."),
     # problems
     "type": Term("Type", "/problems/not-found", "What went wrong, in a form that does not change."),
     "title": Term("Title", "There is no such thing here.", "What went wrong, in words."),
     "detail": Term("Detail", "Memory node 6f1f3c52-… is not known here.", "What to do about this very case."),
-    "errors": Term(
-        "Errors", [{"pointer": "/reason", "detail": "Field required"}], "Each fault that was found."
-    ),
+    "errors": Term("Errors", None, "Each fault that was found."),
     "pointer": Term("Pointer", "/reason", "JSON pointer into the body, or / and the name of the parameter."),
-    "request_id": Term(
-        "Request", "f6f8a1f2c4d34f0f9c3e", "Quote it when reporting a fault; X-Request-Id of the answer."
-    ),
 }
 
-VOCABULARY = {to_camel(name): term for name, term in _TERMS.items()}
-
-
-def describe(schema: dict[str, Any]) -> None:
-    """Add to every property of a model's JSON schema the title, example and description it lacks."""
-    for name, field in schema.get("properties", {}).items():
-        term = VOCABULARY[name]
-        field["title"] = term.title
-        field.setdefault("examples", [term.example])
-        if term.description:
-            field.setdefault("description", term.description)
-        if field.get("default", ...) is None:  # absent, which is not the same as being sent as null
-            del field["default"]
+VOCABULARY = {(to_camel(name) if name.islower() else name): term for name, term in _TERMS.items()}

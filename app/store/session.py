@@ -13,7 +13,11 @@ from app.store.queries import Statement
 Model = TypeVar("Model", bound=tuple[Any, ...])
 Converter = Callable[[Any], Any]
 
+PART = 2000
+"""Rows read at a time."""
+
 _STATUSES = ("Valid", "PotentiallyStale", "Invalid")
+_STATUS_NAMES = dict(enumerate(_STATUSES))
 LEVELS = {name: level for level, name in enumerate(_STATUSES)}
 """How a status is stored; the order is that of SEMANTICS 2."""
 
@@ -59,19 +63,24 @@ class Session:
 
     def stream(self, model: type[Model], name: str, /, **binds: object) -> Iterator[Model]:
         """Rows as they are read, without keeping them; the column names choose the fields."""
-        result = self._run(name, binds)
-        columns = tuple(result.keys())
+        columns, parts = self._parts(name, binds)
         picks = [columns.index(field) for field in _columns_of(model)]
-        converters = [self._converter(columns[pick]) for pick in picks]
+        plan = [(pick, self._converter(columns[pick])) for pick in picks]
         make = cast("Callable[[Iterable[Any]], Model]", model._make)  # type: ignore[attr-defined]
-        plan = list(zip(picks, converters, strict=True))
-        for partition in result.partitions(2000):
-            for row in partition:
-                yield make([row[i] if convert is None else convert(row[i]) for i, convert in plan])
+        for part in parts:  # column by column, so that the loop over rows is the interpreter's
+            read = list(zip(*part, strict=True))
+            yield from map(
+                make, zip(*(map(convert, read[i]) if convert else read[i] for i, convert in plan), strict=True)
+            )
 
     def scalar(self, name: str, /, **binds: object) -> Any:
         """The first column of the first row, as the driver gives it, or None."""
         return self._run(name, binds).scalar()
+
+    def _parts(self, name: str, binds: Mapping[str, object]) -> tuple[Sequence[str], Iterator[Sequence[Sequence[Any]]]]:
+        """Column names, and the rows in parts of a bounded size, none of them empty."""
+        result = self._run(name, binds)
+        return list(result.keys()), result.partitions(PART)
 
     def _run(self, name: str, binds: Mapping[str, object]) -> CursorResult[Any]:
         return self.connection.execute(self._queries[name].clause, self._encode(name, binds))
@@ -86,7 +95,7 @@ class Session:
         if column.endswith(("At", "From", "To", "Since", "Time", "AsOf")):
             return self.codec.instant
         if column.endswith("Status") and column != "RunStatus":
-            return lambda level: None if level is None else _STATUSES[level]
+            return _STATUS_NAMES.get
         if column.startswith(("Is", "Override")):
             return bool
         return None

@@ -38,9 +38,7 @@ def list_assertions(
 ) -> Response:
     """Assertions of a graph or of one node."""
     with reading.view() as view:
-        found = assertions.page(
-            view, graph_id=graph_id, memory_node_id=memory_node_id, limit=limit, cursor=cursor
-        )
+        found = assertions.page(view, graph_id=graph_id, memory_node_id=memory_node_id, limit=limit, cursor=cursor)
         return shown(found)
 
 
@@ -58,9 +56,7 @@ def update_assertion(
     assertion_id: AssertionId, body: AssertionPatch, writing: Writer, expected: ExpectedVersion
 ) -> Response:
     """Change how an assertion is rated or when it holds. The old row stays in history."""
-    stored = writing.once(
-        lambda uow: assertions.update(uow, assertion_id, body, expected), status=200, body=body
-    )
+    stored = writing.once(lambda uow: assertions.update(uow, assertion_id, body, expected), status=200, body=body)
     return answer(stored, id_field="memoryAssertionId")
 
 

@@ -69,9 +69,7 @@ def list_edges(
 
 
 @routes.get(_ONE, response_model=MemoryEdge, responses=READ_ROW)
-def get_edge(
-    edge_id: EdgeId, request: Request, reading: Reader, if_none_match: IfNoneMatch = None
-) -> Response:
+def get_edge(edge_id: EdgeId, request: Request, reading: Reader, if_none_match: IfNoneMatch = None) -> Response:
     """One edge as it is now."""
     with reading.view() as view:
         return one_row(request, edges.get(view, edge_id))

@@ -22,9 +22,7 @@ EvidenceId = Annotated[Id, Path(alias="evidenceReferenceId", title="Evidence Ref
 @routes.post(_PATH, status_code=201, response_model=written(EvidenceReference), responses=CREATE)
 def create_evidence(body: NewEvidence, writing: Writer) -> Response:
     """Name a document, an observation or an answer of an API that supports an assertion."""
-    return answer(
-        writing.once(lambda uow: evidence.create(uow, body), body=body), _PATH, "evidenceReferenceId"
-    )
+    return answer(writing.once(lambda uow: evidence.create(uow, body), body=body), _PATH, "evidenceReferenceId")
 
 
 @routes.get(_PATH, response_model=Page[EvidenceReference], responses=READ_ONE)

@@ -29,7 +29,7 @@ _BODY: dict[str, Any] = {
         + ". Raw or gzip.",
         "content": {
             NDJSON: {"schema": {"type": "string"}, "example": '{"kind":"node","key":"libc6"}\\n'},
-            "application/gzip": {"schema": {"type": "string", "format": "binary"}},
+            "application/octet-stream": {"schema": {"type": "string", "format": "binary"}},
         },
     }
 }

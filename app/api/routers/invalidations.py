@@ -31,15 +31,14 @@ NodeId = Annotated[Id, Path(alias="memoryNodeId", title="Impacted Node")]
 Prefer = Annotated[
     str | None,
     Header(
+        alias="Prefer",
         title="Prefer",
         max_length=1000,
         description="`respond-async`: answer 202 before the run is carried out.",
     ),
 ]
-Accept = Annotated[
-    str | None,
-    Header(title="Accept", max_length=1000, description=f"`{NDJSON}`: one JSON object a line, all of them."),
-]
+Accept = Annotated[str | None, Header(include_in_schema=False)]
+"""Not a parameter to OpenAPI: the media types of the answer say the same."""
 
 
 @routes.post(
@@ -120,9 +119,7 @@ def list_impacts(
 ) -> Response:
     """What the run did to each node, by depth, then id. As NDJSON: all of them, whatever `limit` says."""
     if prefers_ndjson(accept) and outcome is None and cursor is None:
-        return Streamed(
-            within(reading.view(), lambda view: ndjson(invalidate.all_impacts(view, run_id))), NDJSON
-        )
+        return Streamed(within(reading.view(), lambda view: ndjson(invalidate.all_impacts(view, run_id))), NDJSON)
     with reading.view() as view:
         return shown(invalidate.impacts(view, run_id, outcome=outcome, limit=limit, cursor=cursor))
 

@@ -44,9 +44,7 @@ def list_nodes(
 
 
 @routes.get(_ONE, response_model=MemoryNode, responses=READ_ROW)
-def get_node(
-    node_id: NodeId, request: Request, reading: Reader, if_none_match: IfNoneMatch = None
-) -> Response:
+def get_node(node_id: NodeId, request: Request, reading: Reader, if_none_match: IfNoneMatch = None) -> Response:
     """One node as it is now."""
     with reading.view() as view:
         return one_row(request, nodes.get(view, node_id))

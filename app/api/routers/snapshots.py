@@ -32,9 +32,8 @@ AsOf = Annotated[
 ]
 From = Annotated[QueryInstant, Query(alias="from", title="From", description="The earlier system time.")]
 To = Annotated[QueryInstant, Query(alias="to", title="To", description="The later system time.")]
-Accept = Annotated[
-    str | None, Header(title="Accept", max_length=1000, description=f"`{NDJSON}`: one JSON object a line.")
-]
+Accept = Annotated[str | None, Header(include_in_schema=False)]
+"""Not a parameter to OpenAPI: the media types of the answer say the same."""
 _PAST = may_fail(404, 410) | {
     200: {"content": {NDJSON: {"schema": {"type": "string"}}}},
     304: {"description": "It is what the caller has; it never changes."},

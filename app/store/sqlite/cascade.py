@@ -68,7 +68,7 @@ class SqliteCascade:
         members = _circles(self._session.driver_rows("cascade_support_pairs", binds))
         if not members:
             return
-        ids = dict(self._session.driver_rows("cascade_node_ids", binds))
+        ids = {ordinal: id_ for ordinal, id_ in self._session.driver_rows("cascade_node_ids", binds)}
         ordered = sorted(members, key=lambda component: min(ids[ordinal] for ordinal in component))
         self._session.execute_many(
             "cascade_set_component",
@@ -80,8 +80,8 @@ class SqliteCascade:
         )
 
 
-def _circles(pairs: Sequence[tuple[Any, ...]]) -> list[list[int]]:
+def _circles(pairs: Sequence[Sequence[Any]]) -> list[list[int]]:
     """Strongly connected components of more than one node of a graph given by its edges."""
     graph = rustworkx.PyDiGraph()
-    graph.extend_from_edge_list(pairs)
+    graph.extend_from_edge_list([(source, target) for source, target in pairs])
     return [list(component) for component in rustworkx.strongly_connected_components(graph) if len(component) > 1]

@@ -13,28 +13,22 @@ def to_micros(instant: datetime) -> int:
     return (instant - _EPOCH) // _MICROSECOND
 
 
-@lru_cache(maxsize=4096)
 def from_micros(micros: int) -> datetime:
     return _EPOCH + timedelta(microseconds=micros)
 
 
-@lru_cache(maxsize=65536)
-def _uuid(value: bytes) -> UUID:
-    return UUID(bytes=value)
-
-
 class SqliteCodec:
-    """See ``app.store.session.Codec``."""
+    """See ``app.store.session.Codec``. Both readers remember: graphs repeat their ids and stamps very often."""
 
     def encode(self, value: object) -> object:
-        if isinstance(value, UUID):
-            return value.bytes
-        if isinstance(value, datetime):
-            return to_micros(value)
-        return value
+        return value  # the driver's adapters do it
 
-    def uuid(self, value: bytes | None) -> UUID | None:
-        return None if value is None else _uuid(value)
+    @staticmethod
+    @lru_cache(maxsize=131_072)
+    def uuid(value: bytes | None) -> UUID | None:
+        return None if value is None else UUID(bytes=value)
 
-    def instant(self, value: int | None) -> datetime | None:
+    @staticmethod
+    @lru_cache(maxsize=4096)
+    def instant(value: int | None) -> datetime | None:
         return None if value is None or value == END_OF_TIME else from_micros(value)

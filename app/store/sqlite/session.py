@@ -1,11 +1,11 @@
 """Runs statements on the driver itself: SQLite knows ``:name`` parameters, and a cascade runs very many of them."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from sqlalchemy import CursorResult
 
-from app.store.session import Session
+from app.store.session import PART, Session
 
 
 class SqliteSession(Session):
@@ -26,12 +26,15 @@ class SqliteSession(Session):
         changed: int = self._cursor.rowcount
         return changed
 
-    def driver_rows(self, name: str, binds: Mapping[str, object]) -> list[tuple[Any, ...]]:
+    def driver_rows(self, name: str, binds: Mapping[str, object]) -> list[Sequence[Any]]:
         """All rows of a statement, as the driver gives them."""
+        return [row for part in self._parts(name, binds)[1] for row in part]
+
+    def _parts(self, name: str, binds: Mapping[str, object]) -> tuple[Sequence[str], Iterator[Sequence[Sequence[Any]]]]:
         cursor = self.connection.connection.cursor()
         cursor.execute(self._queries[name].sql, {**self._scope, **binds})
-        rows: list[tuple[Any, ...]] = cursor.fetchall()
-        return rows
+        columns = [column[0] for column in cursor.description]
+        return columns, iter(lambda: cursor.fetchmany(PART), [])
 
     def _run(self, name: str, binds: Mapping[str, object]) -> CursorResult[Any]:
         return self.connection.exec_driver_sql(self._queries[name].sql, {**self._scope, **binds})

@@ -96,22 +96,24 @@ FROM MemoryNodes AS n
 WHERE n.GraphId = :graph_id AND n.[Key] = :key AND n.TenantId = :tenant_id AND n.FleetId = :fleet_id;
 
 -- name: external_nodes_as_of
--- Nodes of other graphs that the edges of a graph reach, by id.
-SELECT n.MemoryNodeId, n.[Key], n.GraphId, n.Name
-FROM MemoryNodes AS n
-WHERE n.TenantId = :tenant_id AND n.FleetId = :fleet_id AND n.GraphId <> :graph_id AND n.ValidFrom <= :as_of
-  AND n.MemoryNodeId IN (
-    SELECT e.SourceNodeId
-    FROM MemoryEdgesSystemTime AS e
+-- Nodes of other graphs that the edges of a graph reach, by id. A fleet of one graph has none and is not searched.
+WITH Sources AS MATERIALIZED (
+    SELECT DISTINCT e.SourceNodeId
+    FROM (SELECT 1
+          FROM MemoryGraphs AS g
+          WHERE g.TenantId = :tenant_id AND g.FleetId = :fleet_id AND g.GraphId <> :graph_id
+          LIMIT 1) AS o
+    CROSS JOIN MemoryEdgesSystemTime AS e
     WHERE e.GraphId = :graph_id AND e.TenantId = :tenant_id AND e.FleetId = :fleet_id
-      AND e.ValidFrom <= :as_of AND e.ValidTo > :as_of)
+      AND e.ValidFrom <= :as_of AND e.ValidTo > :as_of
+)
+SELECT n.MemoryNodeId, n.[Key], n.GraphId, n.Name
+FROM Sources AS s
+CROSS JOIN MemoryNodes AS n ON n.MemoryNodeId = s.SourceNodeId
+WHERE n.TenantId = :tenant_id AND n.FleetId = :fleet_id AND n.GraphId <> :graph_id AND n.ValidFrom <= :as_of
 UNION ALL
 SELECT n.MemoryNodeId, n.[Key], n.GraphId, n.Name
-FROM MemoryNodesHistory AS n
+FROM Sources AS s
+CROSS JOIN MemoryNodesHistory AS n ON n.MemoryNodeId = s.SourceNodeId
 WHERE n.TenantId = :tenant_id AND n.FleetId = :fleet_id AND n.GraphId <> :graph_id AND n.ValidFrom <= :as_of AND n.ValidTo > :as_of
-  AND n.MemoryNodeId IN (
-    SELECT e.SourceNodeId
-    FROM MemoryEdgesSystemTime AS e
-    WHERE e.GraphId = :graph_id AND e.TenantId = :tenant_id AND e.FleetId = :fleet_id
-      AND e.ValidFrom <= :as_of AND e.ValidTo > :as_of)
 ORDER BY 1;

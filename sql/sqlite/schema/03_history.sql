@@ -87,12 +87,13 @@ BEGIN
     SELECT RAISE(ABORT, 'history does not change');
 END;
 
--- What SQL Server calls MemoryNodes FOR SYSTEM_TIME ALL.
+-- What SQL Server calls MemoryNodes FOR SYSTEM_TIME ALL. With the CAST both halves have one affinity, without which SQLite
+-- would not read them in index order but sort them all.
 CREATE VIEW MemoryNodesSystemTime AS
 SELECT
     MemoryNodeId, TenantId, FleetId, GraphId, [Key], Name, NodeType, Category, Status, InvalidSince,
     Invalidation, Confidence, BaseConfidence, IsPinned, PinnedBy, PinReason, CreatedAt, UpdatedAt,
-    ValidFrom, 253402300799999999 AS ValidTo, Version
+    ValidFrom, CAST(253402300799999999 AS INTEGER) AS ValidTo, Version
 FROM MemoryNodes
 UNION ALL
 SELECT
@@ -185,7 +186,7 @@ CREATE VIEW MemoryEdgesSystemTime AS
 SELECT
     MemoryEdgeId, TenantId, FleetId, GraphId, SourceNodeId, TargetNodeId, EdgeType, SupportGroup,
     MinSupport, Weight, EffectiveFrom, EffectiveTo, SourceRuleId, CreatedAt, ValidFrom,
-    253402300799999999 AS ValidTo, Version
+    CAST(253402300799999999 AS INTEGER) AS ValidTo, Version
 FROM MemoryEdges
 UNION ALL
 SELECT
@@ -282,7 +283,7 @@ CREATE VIEW MemoryAssertionsSystemTime AS
 SELECT
     MemoryAssertionId, TenantId, FleetId, GraphId, MemoryNodeId, Content, Category, Importance,
     Confidence, ObservedAt, EffectiveFrom, EffectiveTo, LastVerifiedAt, SupersededBy, RetractedAt,
-    SourceRuleId, ValidFrom, 253402300799999999 AS ValidTo, Version
+    SourceRuleId, ValidFrom, CAST(253402300799999999 AS INTEGER) AS ValidTo, Version
 FROM MemoryAssertions
 UNION ALL
 SELECT
