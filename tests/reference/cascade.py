@@ -62,6 +62,7 @@ class Report:
     impacts: dict[str, Impact]  # by node id, ordered by (depth, id)
     nodes: dict[str, Node]  # every node as it is after the run
     components: list[list[str]]
+    affected: frozenset[str]  # those whose C rose above Valid
 
 
 @dataclass(frozen=True)
@@ -102,7 +103,7 @@ def cascade(
             run.before[node_id], status=POTENTIALLY_STALE, invalidation=None, invalid_since=None
         )
     components = _components(run.affected, active)
-    return Report(_impacts(run, after, reexamined, components), after, components)
+    return Report(_impacts(run, after, reexamined, components), after, components, frozenset(run.affected))
 
 
 def is_active(edge: Edge, at: int) -> bool:

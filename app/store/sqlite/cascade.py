@@ -65,10 +65,10 @@ class SqliteCascade:
 
     def _find_components(self, binds: dict[str, Any]) -> None:
         """Record the strongly connected components of more than one affected node, numbered by their smallest id."""
-        members = _circles(self._session.driver_rows("cascade_support_pairs", binds))
+        members = _circles(self._session.driver_pairs("cascade_support_pairs", binds))
         if not members:
             return
-        ids = {ordinal: id_ for ordinal, id_ in self._session.driver_rows("cascade_node_ids", binds)}
+        ids = dict(self._session.driver_pairs("cascade_node_ids", binds))
         ordered = sorted(members, key=lambda component: min(ids[ordinal] for ordinal in component))
         self._session.execute_many(
             "cascade_set_component",
@@ -80,8 +80,8 @@ class SqliteCascade:
         )
 
 
-def _circles(pairs: Sequence[Sequence[Any]]) -> list[list[int]]:
+def _circles(pairs: Sequence[tuple[int, int]]) -> list[list[int]]:
     """Strongly connected components of more than one node of a graph given by its edges."""
     graph = rustworkx.PyDiGraph()
-    graph.extend_from_edge_list([(source, target) for source, target in pairs])
+    graph.extend_from_edge_list(pairs)
     return [list(component) for component in rustworkx.strongly_connected_components(graph) if len(component) > 1]

@@ -26,9 +26,9 @@ class SqliteSession(Session):
         changed: int = self._cursor.rowcount
         return changed
 
-    def driver_rows(self, name: str, binds: Mapping[str, object]) -> list[Sequence[Any]]:
-        """All rows of a statement, as the driver gives them."""
-        return [row for part in self._parts(name, binds)[1] for row in part]
+    def driver_pairs(self, name: str, binds: Mapping[str, object]) -> list[tuple[Any, Any]]:
+        """All rows of a statement of two columns, as the driver gives them."""
+        return [(first, second) for part in self._parts(name, binds)[1] for first, second in part]
 
     def _parts(self, name: str, binds: Mapping[str, object]) -> tuple[Sequence[str], Iterator[Sequence[Sequence[Any]]]]:
         cursor = self.connection.connection.cursor()

@@ -106,7 +106,7 @@ ORDER BY e.MemoryEdgeId;
 -- name: edges_of_node
 -- Every edge that touches a node, by id.
 SELECT e.MemoryEdgeId, e.GraphId, e.SourceNodeId, e.TargetNodeId, e.EdgeType, e.SupportGroup, e.MinSupport,
-       e.Weight, e.EffectiveFrom, e.EffectiveTo, e.SourceRuleId, e.CreatedAt, e.ValidFrom, e.ValidTo, e.Version
+       e.Weight, e.EffectiveFrom, e.EffectiveTo, e.SourceRuleId, e.CreatedAt, e.ValidFrom, NULL AS ValidTo, e.Version
 FROM MemoryEdges AS e
 WHERE (e.SourceNodeId = :memory_node_id OR e.TargetNodeId = :memory_node_id)
   AND e.TenantId = :tenant_id AND e.FleetId = :fleet_id
