@@ -25,7 +25,7 @@ def export_lines(store: Store, who: Principal, graph_id: UUID, as_of: datetime |
     Ids that follow from names are left out, so the lines can be imported into another graph. Evidence and rules are not
     system-versioned: those recorded by then are given as they are now.
     """
-    settled = store.settle(as_of)
+    settled = store.settle(who, as_of)
     with store.read(who) as view:
         graphs.get(view, graph_id)
         yield (

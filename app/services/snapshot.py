@@ -55,7 +55,7 @@ def open_snapshot(store: Store, who: Principal, graph_id: UUID, as_of: datetime 
     Repeatable: ``settle`` makes sure that every commit yet to come has a later stamp. Before the graph existed it is
     empty. Raises ``NotFound`` for an unknown graph and ``Invalid`` for a time in the future.
     """
-    settled = store.settle(as_of)
+    settled = store.settle(who, as_of)
     with store.read(who) as view:
         graphs.get(view, graph_id)
         yield Snapshot(
@@ -76,7 +76,7 @@ def diff(store: Store, who: Principal, graph_id: UUID, start: datetime, end: dat
     """What was added, removed or changed from one system time to a later one; a change undone in between is none."""
     if end < start:
         raise Invalid("to must not be earlier than from.", "/to")
-    store.settle(end)
+    store.settle(who, end)
     with store.read(who) as view:
         graphs.get(view, graph_id)
         yield Diff(

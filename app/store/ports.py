@@ -50,10 +50,11 @@ class Store(Protocol):
         Raises ``Busy`` when the turn does not come in time.
         """
 
-    def settle(self, as_of: datetime | None) -> datetime:
+    def settle(self, who: Principal, as_of: datetime | None) -> datetime:
         """The system time to answer for, after which no later commit can change what was known at it (SEMANTICS 5).
 
-        None is the time of the last commit. Raises ``Invalid`` when ``as_of`` is later than both the clock and the
+        None is the time of the last commit. It may wait for a writer of the same fleet, never for one of another.
+        Raises ``Invalid`` when ``as_of`` is later than both the clock and the
         last stamp.
         """
 

@@ -68,10 +68,6 @@ class Edges:
     def delete(self, edge_id: UUID) -> None:
         self._session.execute("edge_delete", memory_edge_id=edge_id)
 
-    def history(self, edge_id: UUID, after: datetime, limit: int) -> list[MemoryEdge]:
-        """Every version of the edge, oldest first, those that began after ``after``."""
-        return self._session.rows(MemoryEdge, "edge_history", memory_edge_id=edge_id, after_time=after, limit=limit)
-
     def as_of(self, graph_id: UUID, as_of: datetime) -> Iterator[MemoryEdge]:
         """By id."""
         return self._session.stream(MemoryEdge, "edges_as_of", graph_id=graph_id, as_of=as_of)

@@ -3,7 +3,7 @@
 import sqlite3
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from threading import Lock
 from urllib.parse import quote
@@ -22,13 +22,13 @@ from app.store.repositories.staging import Staging
 from app.store.sqlite.cascade import SqliteCascade
 from app.store.sqlite.codec import SqliteCodec, from_micros, to_micros
 from app.store.sqlite.errors import translated
+from app.store.sqlite.floor import Floor
 from app.store.sqlite.session import SqliteSession
 from app.store.unit import UnitOfWork, View
 
 _OLDEST_SQLITE = (3, 37, 0)  # STRICT tables
 _WAIT_SECONDS = 30
 _DEFERRED, _IMMEDIATE = "BEGIN", "BEGIN IMMEDIATE"
-_NOBODY = Principal(UUID(int=0), UUID(int=0))
 
 sqlite3.register_adapter(UUID, lambda value: value.bytes)
 sqlite3.register_adapter(datetime, to_micros)
@@ -52,7 +52,9 @@ class SqliteStore:
         self._clock = clock
         self._queries = load_queries(SQL / "sqlite" / "queries")
         self._codec = SqliteCodec()
+        self._floor = Floor(path)
         self._writing = Lock()
+        self._writing_for: Principal | None = None
         self._writer = self._engine(_IMMEDIATE, "rwc", connections=4, cache_mib=64)
         self._reader = self._engine(_DEFERRED, "rw", connections=16, cache_mib=8)
 
@@ -73,27 +75,41 @@ class SqliteStore:
                     prepare(Staging(session))
                 connection.execution_options(begin=_IMMEDIATE)
             with self._turn(), connection.begin() as transaction:
-                session.execute("clock_open", now=self._clock())
+                self._writing_for = who
+                try:
+                    earliest = self._floor.read() + timedelta(microseconds=1)
+                    session.execute("clock_open", now=max(self._clock(), earliest))
 
-                def commit() -> None:
-                    session.execute("clock_close")
-                    transaction.commit()
+                    def commit() -> None:
+                        session.execute("clock_close")
+                        transaction.commit()
 
-                yield UnitOfWork(session, self._last_stamp(session), SqliteCascade(session), commit)
+                    yield UnitOfWork(session, self._last_stamp(session), SqliteCascade(session), commit)
+                finally:
+                    self._writing_for = None
                 if transaction.is_active:
                     transaction.rollback()
 
-    def settle(self, as_of: datetime | None) -> datetime:
-        with self.read(_NOBODY) as view:
+    def settle(self, who: Principal, as_of: datetime | None) -> datetime:
+        with self.read(who) as view:
             last, now = view.graphs.last_stamp(), view.now
         if as_of is None or as_of <= last:
             return as_of or last
         if as_of > now:
             raise Invalid(f"asOf {as_of.isoformat()} lies in the future; it is {now.isoformat()}.", "/asOf")
-        # A writer under way has an earlier stamp and is waited for; every later one gets a stamp beyond as_of.
+        if self._another_fleet_writes(who):
+            self._floor.raise_to(as_of)
+            if self._another_fleet_writes(who):
+                return as_of
+        # A writer of this fleet has an earlier stamp and is waited for; every later one gets a stamp beyond as_of.
         with translated(), self._writer.connect() as connection, self._turn(), connection.begin():
-            self._session(connection, _NOBODY).execute("clock_pass", as_of=as_of)
+            self._session(connection, who).execute("clock_pass", as_of=as_of)
         return as_of
+
+    def _another_fleet_writes(self, who: Principal) -> bool:
+        """Whether the write lock is held for another fleet. A writer says so before it reads the floor."""
+        writing_for = self._writing_for
+        return writing_for is not None and writing_for != who
 
     def migrate(self, report: Callable[[str], None] | None = None) -> None:
         with translated(), self._writer.connect() as connection, self._turn(), connection.begin():

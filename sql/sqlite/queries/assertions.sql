@@ -54,16 +54,6 @@ WHERE MemoryAssertions.MemoryAssertionId = :memory_assertion_id AND MemoryAssert
 DELETE FROM MemoryAssertions
 WHERE MemoryAssertionId = :memory_assertion_id AND TenantId = :tenant_id AND FleetId = :fleet_id;
 
--- name: assertion_history
--- Every version of a row, oldest first, after a given time.
-SELECT a.MemoryAssertionId, a.GraphId, a.MemoryNodeId, a.Content, a.Category, a.Importance, a.Confidence,
-       a.ObservedAt, a.EffectiveFrom, a.EffectiveTo, a.LastVerifiedAt, a.SupersededBy, a.RetractedAt,
-       a.SourceRuleId, a.ValidFrom, a.ValidTo, a.Version
-FROM MemoryAssertionsSystemTime AS a
-WHERE a.MemoryAssertionId = :memory_assertion_id AND a.TenantId = :tenant_id AND a.FleetId = :fleet_id AND a.ValidFrom > :after_time
-ORDER BY a.ValidFrom
-LIMIT :limit;
-
 -- name: assertions_as_of
 -- A graph's rows as the database knew them, by id.
 SELECT a.MemoryAssertionId, a.GraphId, a.MemoryNodeId, a.Content, a.Category, a.Importance, a.Confidence,

@@ -67,15 +67,6 @@ WHERE MemoryEdges.MemoryEdgeId = :memory_edge_id AND MemoryEdges.TenantId = :ten
 DELETE FROM MemoryEdges
 WHERE MemoryEdgeId = :memory_edge_id AND TenantId = :tenant_id AND FleetId = :fleet_id;
 
--- name: edge_history
--- Every version of a row, oldest first, after a given time.
-SELECT e.MemoryEdgeId, e.GraphId, e.SourceNodeId, e.TargetNodeId, e.EdgeType, e.SupportGroup, e.MinSupport,
-       e.Weight, e.EffectiveFrom, e.EffectiveTo, e.SourceRuleId, e.CreatedAt, e.ValidFrom, e.ValidTo, e.Version
-FROM MemoryEdgesSystemTime AS e
-WHERE e.MemoryEdgeId = :memory_edge_id AND e.TenantId = :tenant_id AND e.FleetId = :fleet_id AND e.ValidFrom > :after_time
-ORDER BY e.ValidFrom
-LIMIT :limit;
-
 -- name: edges_as_of
 -- A graph's rows as the database knew them, by id.
 SELECT e.MemoryEdgeId, e.GraphId, e.SourceNodeId, e.TargetNodeId, e.EdgeType, e.SupportGroup, e.MinSupport,
