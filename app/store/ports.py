@@ -34,8 +34,17 @@ class Cascade(Protocol):
         """
 
 
+class Capabilities(NamedTuple):
+    """In what the engines differ that a caller can notice. What is not listed here, every engine does alike."""
+
+    parallel_fleets: bool
+    """Whether writers of different fleets run at the same time; else they take turns."""
+
+
 class Store(Protocol):
     """One database. A unit sees only the rows of its principal's tenant and fleet."""
+
+    capabilities: Capabilities
 
     def read(self, who: Principal) -> AbstractContextManager[View]:
         """One consistent state, from the first statement on. Never blocked by a writer of another fleet."""

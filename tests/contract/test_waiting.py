@@ -89,3 +89,11 @@ def test_reading_what_was_committed_waits_for_nobody(store: Store, graph: GraphB
     graph.load(node("a"))
     with a_writer(store, graph.who), ThreadPoolExecutor(1) as threads:
         assert len(threads.submit(ids, store, graph, None).result(SOON)) == 1
+
+
+def test_writers_of_different_fleets_work_at_the_same_time(store: Store, graph: GraphBuilder) -> None:
+    if not store.capabilities.parallel_fleets:
+        pytest.skip("needs the capability parallel_fleets")
+    with a_writer(store, fresh_principal()), ThreadPoolExecutor(1) as threads:
+        threads.submit(graph.load, node("a")).result(SOON)
+    assert len(ids(store, graph, None)) == 1

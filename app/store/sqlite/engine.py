@@ -17,6 +17,7 @@ from app.domain.errors import Busy, Invalid
 from app.domain.models import Principal
 from app.resources import SQL
 from app.store import migrations
+from app.store.ports import Capabilities
 from app.store.queries import load_queries
 from app.store.repositories.staging import Staging
 from app.store.sqlite.cascade import SqliteCascade
@@ -45,6 +46,8 @@ class SqliteStore:
     are serial here, which is more than the contract asks.
     """
 
+    capabilities = Capabilities(parallel_fleets=False)
+
     def __init__(self, path: Path, clock: Callable[[], datetime] = _utc_now) -> None:
         if sqlite3.sqlite_version_info < _OLDEST_SQLITE:
             raise Busy(f"SQLite {sqlite3.sqlite_version} is too old; Memory Graph needs 3.37 or newer.")
@@ -55,7 +58,7 @@ class SqliteStore:
         self._floor = Floor(path)
         self._writing = Lock()
         self._writing_for: Principal | None = None
-        self._writer = self._engine(_IMMEDIATE, "rwc", connections=4, cache_mib=64)
+        self._writer = self._engine(_IMMEDIATE, "rwc", connections=4, cache_mib=128)
         self._reader = self._engine(_DEFERRED, "rw", connections=16, cache_mib=8)
 
     @contextmanager
