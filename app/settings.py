@@ -29,8 +29,8 @@ class Settings(BaseSettings):
     auth: Literal["open"] = "open"
     """``open``: callers name their tenant and fleet themselves, so only this machine may connect."""
     log_level: LogLevel = "INFO"
-    max_body_bytes: int = Field(16 * 2**20, ge=1024)
-    """Largest JSON body, in bytes as sent."""
+    max_body_bytes: int = Field(4 * 2**20, ge=1024)
+    """Largest JSON body, in bytes as sent. Parsed it can take a hundred times as much memory."""
     max_import_bytes: int = Field(2**30, ge=1024)
     """Largest import body, in bytes as sent, so before a gzip body is unpacked."""
 

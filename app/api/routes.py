@@ -13,6 +13,8 @@ from app.api.errors import MEDIA_TYPE, Fault, invalid
 Handler = Callable[[Request], Coroutine[Any, Any, Response]]
 Responses = dict[int | str, dict[str, Any]]
 
+_MOST_FIELDS = 100
+
 PROBLEMS = {
     400: ("malformed", "The body is not JSON."),
     404: ("not-found", "There is no such thing here."),
@@ -32,9 +34,12 @@ class JsonRequest(Request):
 
     async def json(self) -> Any:
         try:
-            return from_json(await self.body())
+            value = from_json(await self.body())
         except ValueError as error:  # broken, too deep, half a surrogate pair, a number without end
             raise HTTPException(400, f"The body is not JSON that can be read: {error}.") from error
+        if isinstance(value, dict) and len(value) > _MOST_FIELDS:  # each would be reported, at a price
+            raise HTTPException(400, "The body has more fields than any request takes.")
+        return value
 
 
 class JsonRoute(APIRoute):

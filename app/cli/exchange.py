@@ -3,7 +3,7 @@
 import shutil
 import sys
 import tempfile
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from time import monotonic
@@ -12,11 +12,10 @@ from uuid import UUID, uuid4
 
 import orjson
 import typer
-from rich.console import Console
-from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TimeElapsedColumn
 
 from app.cli.options import NIL, AsOf, DatabaseUrl, Fleet, Graph, Output, Tenant
 from app.cli.output import sink
+from app.cli.progress import progress_over
 from app.cli.session import find_graph, is_id, known_graph, opened
 from app.domain.errors import NotFound
 from app.domain.models import Principal
@@ -46,7 +45,7 @@ def import_graph(
     started = monotonic()
     with _lines(file) as lines, opened(database_url, migrate=True) as store:
         graph_id, new_graph = _find(store, who, graph)
-        with _progress(lines) as progress:
+        with progress_over(lines) as progress:
             answer = exchange.import_lines(store, who, graph_id, lines, progress=progress, new_graph=new_graph)
     _tell(orjson.loads(answer.body), f"{_named(file)} into {graph} in {monotonic() - started:.1f} s")
 
@@ -92,32 +91,6 @@ def _lines(path: Path) -> Iterator[BinaryIO]:
         shutil.copyfileobj(sys.stdin.buffer, copy)
         copy.seek(0)
         yield copy
-
-
-@contextmanager
-def _progress(file: BinaryIO) -> Iterator[Callable[[int], None]]:
-    """A bar over the bytes read, with the number of lines; nothing where nobody watches."""
-    console = Console(stderr=True)
-    size = file.seek(0, 2)
-    file.seek(0)
-    columns = (
-        TextColumn("{task.description}"),
-        BarColumn(),
-        DownloadColumn(),
-        TextColumn("{task.fields[lines]:,} lines"),
-        TimeElapsedColumn(),
-    )
-    with Progress(*columns, console=console, disable=not console.is_terminal, transient=True) as bar:
-        task = bar.add_task("Reading", total=size, lines=0)
-        seen = 0
-
-        def progress(lines: int) -> None:
-            nonlocal seen
-            seen += lines
-            done = min(file.tell(), size)
-            bar.update(task, completed=done, lines=seen, description="Storing" if done == size else "Reading")
-
-        yield progress
 
 
 def _named(path: Path) -> str:

@@ -7,7 +7,6 @@ import typer
 from app.api.reports import show_report
 from app.api.wire import dumps
 from app.cli.options import NIL, DatabaseUrl, EffectiveTime, Fleet, Graph, NodeIds, Tenant
-from app.cli.report import print_report
 from app.cli.session import known_graph, opened
 from app.domain.models import Principal
 from app.schemas import NewInvalidation
@@ -65,6 +64,8 @@ def invalidate(
         if as_json:
             typer.echo(dumps(show_report(report)).decode())
             return
+        from app.cli.report import print_report  # noqa: PLC0415 - not needed for JSON
+
         with store.read(who) as view:
             print_report(view, report, limit)
 

@@ -8,7 +8,6 @@ from typing import Annotated, Literal
 
 import typer
 
-from app.cli import logs
 from app.cli.faults import Refused
 from app.cli.options import DatabaseUrl, setting
 from app.cli.session import shown_url
@@ -82,8 +81,9 @@ def _listen(settings: Settings) -> socket.socket:
 
 
 def _run(settings: Settings, listener: socket.socket) -> None:
-    import uvicorn  # noqa: PLC0415 - with the application it takes a second that other commands save
+    import uvicorn  # noqa: PLC0415 - with the application it takes a second, which other commands save
 
+    from app.cli import logs  # noqa: PLC0415
     from app.main import create_app  # noqa: PLC0415
 
     class Server(uvicorn.Server):

@@ -3,7 +3,6 @@
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator
 from datetime import datetime
-from pathlib import Path
 from uuid import UUID
 
 from rich.console import Console, Group, RenderableType
@@ -14,7 +13,6 @@ from rich.text import Text
 from rich.tree import Tree
 
 from app.cli.words import EDGE_WORDS, STATUS_STYLE
-from app.demo import MEMORY
 from app.demo.story import ASKED, REASON, ROOT, Story
 from app.domain.models import MemoryEdge, MemoryNode
 
@@ -185,13 +183,11 @@ def _before(story: Story) -> Iterator[RenderableType]:
 
 
 def _next() -> Iterator[RenderableType]:
-    here = Path.cwd()
-    lines = MEMORY.relative_to(here) if MEMORY.is_relative_to(here) else MEMORY
     yield "The same graph in a database of your own, and the same invalidation:"
-    yield Text(f"  memory-graph import {lines} --graph demo", "bold", no_wrap=True)
-    yield Text(f"  memory-graph invalidate demo {ROOT} --reason 'wrong PDF'", "bold", no_wrap=True)
+    yield Text("  memory-graph demo --lines | memory-graph import - --graph demo", "bold")
+    yield Text(f"  memory-graph invalidate demo {ROOT} --reason 'wrong PDF'", "bold")
     yield "The HTTP API, with its documentation at http://127.0.0.1:8000/docs:"
-    yield Text("  memory-graph serve", "bold", no_wrap=True)
+    yield Text("  memory-graph serve", "bold")
 
 
 def _item(mark: str, style: str, node: MemoryNode, remark: str) -> RenderableType:

@@ -1,8 +1,8 @@
 """Bodies of requests."""
 
-from typing import Annotated, Any, ClassVar, Self
+from typing import Annotated, Any, ClassVar, Self, TypeVar
 
-from pydantic import Field, model_validator
+from pydantic import AfterValidator, Field, model_validator
 
 from app.schemas.base import Input, Patch, refuse
 from app.schemas.fields import (
@@ -27,6 +27,14 @@ Example = dict[str, Any]
 _GRAPH = VOCABULARY["graphId"].example
 _NODE = VOCABULARY["memoryNodeId"].example
 MAX_ROOTS = 1000
+
+Item = TypeVar("Item")
+Roots = Annotated[
+    list[Item],
+    Field(max_length=MAX_ROOTS, fail_fast=True),
+    AfterValidator(lambda roots: list(dict.fromkeys(roots))),
+]
+"""Each once, as first named. The first fault ends the check: each further one costs memory."""
 
 
 class NewGraph(Input):
@@ -206,8 +214,8 @@ class NewInvalidation(Input):
     }
 
     graph_id: Id | None = None
-    root_node_ids: list[Id] = Field(default_factory=list)
-    root_keys: list[Key] = Field(default_factory=list)
+    root_node_ids: Roots[Id] = Field(default_factory=list)
+    root_keys: Roots[Key] = Field(default_factory=list)
     reason: Reason
     status: Lowered = "Invalid"
     effective_time: Instant | None = None
@@ -219,7 +227,7 @@ class NewInvalidation(Input):
 
     @model_validator(mode="after")
     def _has_roots(self) -> Self:
-        roots = len(set(self.root_node_ids)) + len(set(self.root_keys))
+        roots = len(self.root_node_ids) + len(self.root_keys)
         if not 1 <= roots <= MAX_ROOTS:
             refuse("root_node_ids", "name 1 to 1,000 roots, by rootNodeIds, rootKeys or both")
         if self.root_keys and self.graph_id is None:

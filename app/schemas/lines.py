@@ -2,11 +2,10 @@
 
 from typing import Annotated, Any, ClassVar, Literal, Self
 
-from pydantic import Field, TypeAdapter, ValidationInfo, field_validator, model_validator
-from pydantic_core import PydanticCustomError
+from pydantic import Field, TypeAdapter, model_validator
 
 from app.schemas.base import refuse
-from app.schemas.fields import Instant, Invalidation, Name, Status, or_default
+from app.schemas.fields import Instant, Invalidation, Name, Status
 from app.schemas.parts import AssertionFields, EdgeFields, EvidenceFields, NodeFields, RuleFields
 
 
@@ -16,25 +15,17 @@ class NodeLine(NodeFields):
     EXAMPLE: ClassVar[dict[str, Any] | None] = {"kind": "node", "key": "libc6", "nodeType": "Fact"}
 
     kind: Literal["node"]
-    name: Name = Field(default=None, validate_default=True)
-    status: Annotated[Status, or_default("Valid", Status)] = "Valid"
+    name: Name | None = None
+    status: Status | None = None
     invalid_since: Instant | None = None
     invalidation: Invalidation | None = None
-
-    @field_validator("name", mode="before")
-    @classmethod
-    def _default_name(cls, value: object, info: ValidationInfo) -> object:
-        if value is not None:
-            return value
-        key = info.data.get("key", "-")  # missing where it was refused itself, which says enough
-        if key is None:
-            raise PydanticCustomError("no_name", "give a name, a key or both")
-        return key
 
     @model_validator(mode="after")
     def _is_identified(self) -> Self:
         if self.key is None and self.memory_node_id is None:
             refuse("key", "give a key, a memoryNodeId or both")
+        if self.key is None and self.name is None:
+            refuse("name", "give a name, a key or both")
         if self.status != "Invalid" and self.invalidation is not None:
             refuse("invalidation", "belongs to nodes of status Invalid")
         if self.status != "Invalid" and self.invalid_since is not None:

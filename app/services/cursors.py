@@ -51,6 +51,13 @@ def instant(text: str) -> datetime:
     return value
 
 
+def depth(part: object) -> int:
+    """A part of a key that is the depth of an impact."""
+    if type(part) is not int or not 0 <= part < 1 << 31:
+        raise ValueError("no depth")
+    return part
+
+
 def page_by_id(fetch: Callable[[UUID | None, int], list[Row]], limit: int, cursor: str | None) -> Page[Row]:
     """A page of a list ordered by its rows' first field."""
     rows = fetch(after_id(cursor), limit + 1)

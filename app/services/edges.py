@@ -32,7 +32,7 @@ def create(uow: UnitOfWork, body: NewEdge) -> tuple[MemoryEdge, Report | None]:
         edge_type=body.edge_type,
         support_group=body.support_group,
         min_support=body.min_support or 1,
-        weight=body.weight,
+        weight=1.0 if body.weight is None else body.weight,
         effective_from=body.effective_from,
         effective_to=body.effective_to,
         source_rule_id=rules.referred(uow, body.source_rule_id, body.rule_name, body.rule_version),

@@ -314,7 +314,7 @@ def _known(view: View, run_id: UUID) -> InvalidationRun:
 def _impacts(view: View, run_id: UUID, outcome: str | None, limit: int, cursor: str | None) -> Page[Impact]:
     after: tuple[int, UUID] | None = None
     if cursor:
-        depth, node_id = cursors.decode(cursor, int, UUID)
+        depth, node_id = cursors.decode(cursor, cursors.depth, UUID)
         after = (depth, node_id)  # type: ignore[assignment]
     rows = view.invalidations.impacts(run_id, outcome, after, limit + 1)
     more = len(rows) > limit

@@ -58,7 +58,6 @@ def take_missing_ids(staging: Staging, kind: str, graph_id: UUID) -> None:
 
 
 def _node(number: int, line: NodeLine, graph_id: UUID) -> Row:
-    given = line.model_fields_set
     id_ = line.memory_node_id
     if id_ is None and line.key is not None:
         id_ = identity.node_id(graph_id, line.key)
@@ -67,10 +66,10 @@ def _node(number: int, line: NodeLine, graph_id: UUID) -> Row:
         "memory_node_id": id_,
         "is_id_given": line.memory_node_id is not None,
         "key": line.key,
-        "name": line.name if "name" in given or line.key is None else None,
+        "name": line.name,
         "node_type": line.node_type,
         "category": line.category,
-        "status": LEVELS[line.status] if "status" in given else None,
+        "status": None if line.status is None else LEVELS[line.status],
         "invalid_since": line.invalid_since,
         "invalidation": line.invalidation,
         "confidence": line.confidence,
@@ -106,7 +105,6 @@ def _content(number: int, line: NodeLine, graph_id: UUID) -> Row:
 
 
 def _edge(number: int, line: EdgeLine, graph_id: UUID) -> Row:
-    given = line.model_fields_set
     id_ = line.memory_edge_id
     if id_ is None and line.source is not None and line.target is not None:
         id_ = identity.edge_id(graph_id, line.edge_type, line.source, line.target, line.support_group)
@@ -120,7 +118,7 @@ def _edge(number: int, line: EdgeLine, graph_id: UUID) -> Row:
         "edge_type": line.edge_type,
         "support_group": line.support_group,
         "min_support": line.min_support,
-        "weight": line.weight if "weight" in given else None,
+        "weight": line.weight,
         "effective_from": line.effective_from,
         "effective_to": line.effective_to,
         "rule_name": line.rule_name,
@@ -131,7 +129,6 @@ def _edge(number: int, line: EdgeLine, graph_id: UUID) -> Row:
 
 
 def _assertion(number: int, line: AssertionLine, graph_id: UUID) -> Row:
-    given = line.model_fields_set
     id_ = line.memory_assertion_id
     if id_ is None and line.node is not None:
         id_ = identity.assertion_id(graph_id, line.node, line.effective_from, line.content)
@@ -142,8 +139,8 @@ def _assertion(number: int, line: AssertionLine, graph_id: UUID) -> Row:
         "memory_node_id": line.memory_node_id,
         "content": line.content,
         "category": line.category,
-        "importance": line.importance if "importance" in given else None,
-        "confidence": line.confidence if "confidence" in given else None,
+        "importance": line.importance,
+        "confidence": line.confidence,
         "observed_at": line.observed_at,
         "effective_from": line.effective_from,
         "effective_to": line.effective_to,

@@ -100,9 +100,7 @@ def test_a_confidence_is_a_number_between_0_and_1(value: object) -> None:
     assert list(faults(NewNode, {"graphId": ID, "key": "a", "baseConfidence": value})) == ["baseConfidence"]
 
 
-@pytest.mark.parametrize(
-    "value", [ID.replace("-", ""), "{" + ID + "}", "urn:uuid:" + ID, ID + "\n", "", 7, b"x" * 16]
-)
+@pytest.mark.parametrize("value", [ID.replace("-", ""), "{" + ID + "}", "urn:uuid:" + ID, ID + "\n", "", 7, b"x" * 16])
 def test_ids_come_in_one_form(value: object) -> None:
     assert faults(TypeAdapter(Id), value)
     assert str(TypeAdapter(Id).validate_python(ID.upper())) == ID
@@ -132,9 +130,7 @@ def test_an_interval_ends_after_it_starts() -> None:
         "effectiveTo": "must be later than effectiveFrom"
     }
     assert "effectiveTo" in faults(EdgePatch, {"effectiveFrom": start, "effectiveTo": end})
-    assert "expiresAt" in faults(
-        NewRule, {"name": "r", "version": "1", "effectiveAt": start, "expiresAt": end}
-    )
+    assert "expiresAt" in faults(NewRule, {"name": "r", "version": "1", "effectiveAt": start, "expiresAt": end})
     assert NewEdge.model_validate({**edge, "effectiveTo": end}).effective_from is None
 
 
@@ -174,13 +170,14 @@ def test_a_node_cannot_depend_on_itself_by_key() -> None:
 
 def test_roots_are_counted_together_and_once() -> None:
     many = [f"{number:08x}-0000-0000-0000-000000000000" for number in range(1000)]
-    NewInvalidation.model_validate({"rootNodeIds": many + many[:5], "reason": "r"})
+    NewInvalidation.model_validate({"rootNodeIds": many, "reason": "r"})
+    repeated = NewInvalidation.model_validate({"rootNodeIds": [OTHER, ID, OTHER.upper()], "reason": "r"})
+    assert [str(root) for root in repeated.root_node_ids] == [OTHER, ID]
+    assert "rootNodeIds" in faults(NewInvalidation, {"rootNodeIds": [*many, ID], "reason": "r"})
     with_keys = {"rootNodeIds": many, "rootKeys": ["a"], "graphId": ID, "reason": "r"}
     assert "rootNodeIds" in faults(NewInvalidation, with_keys)
     assert "rootNodeIds" in faults(NewInvalidation, {"reason": "r"})
-    assert "planToken" in faults(
-        NewInvalidation, with_keys | {"rootNodeIds": [], "dryRun": True, "planToken": "t"}
-    )
+    assert "planToken" in faults(NewInvalidation, with_keys | {"rootNodeIds": [], "dryRun": True, "planToken": "t"})
 
 
 @pytest.mark.parametrize(

@@ -50,8 +50,7 @@ def get_snapshot(
     accept: Accept = None,
     if_none_match: IfNoneMatch = None,
 ) -> Response:
-    """The graph as the database knew it at a system time: any `committedAt` or `validFrom`
-    will do.
+    """The graph as the database knew it at a system time: any `committedAt` or `validFrom` will do.
 
     The same `asOf` always gives the same bytes, so the answer may be kept for ever.
     """

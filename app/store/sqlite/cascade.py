@@ -16,13 +16,11 @@ class SqliteCascade:
     """See ``app.store.ports.Cascade``.
 
     A round looks at the out-edges of the nodes that rose in the round before, each edge at most twice in a run (a node
-    can rise twice). Groups are counted once and then kept up, so a round costs what its edges cost. A long chain has as
-    many rounds as nodes, so the statements go to the driver's own cursor.
+    can rise twice). Groups are counted once and then kept up, so a round costs what its edges cost.
     """
 
     def __init__(self, session: SqliteSession) -> None:
         self._session = session
-        self._execute = session.driver_execute
 
     def run(self, order: CascadeOrder) -> None:
         binds: dict[str, Any] = {
@@ -35,40 +33,39 @@ class SqliteCascade:
             "override_pinned": order.override_pinned,
             "is_derived": order.is_derived,
         }
+        execute = self._session.execute
         for table in _WORK_TABLES:
-            self._execute(f"cascade_clear_{table}", binds)
-        self._execute("cascade_start", binds)
-        self._execute("cascade_start_risen", binds)
+            execute(f"cascade_clear_{table}")
+        execute("cascade_start", **binds)
+        execute("cascade_start_risen", **binds)
         self._rounds(binds)
-        self._execute("cascade_reexamine", binds)
-        self._execute("cascade_conclude", binds)
+        execute("cascade_reexamine", **binds)
+        execute("cascade_conclude", **binds)
         self._find_components(binds)
-        self._execute("cascade_record_impacts", binds)
-        self._execute("cascade_update_nodes", binds)
+        execute("cascade_record_impacts", **binds)
+        execute("cascade_update_nodes", **binds)
 
     def _rounds(self, binds: dict[str, Any]) -> None:
         """Synchronous rounds, until one in which no edge is looked at or nothing rises."""
-        execute = self._execute
-        groups = depth = 0
-        while execute("cascade_look", binds):
+        execute, depth = self._session.execute, 0
+        while execute("cascade_look", **binds):
             depth += 1
-            binds["depth"] = depth
-            execute("cascade_reach", binds)
-            if groups:
-                execute("cascade_recount_groups", binds)
-            groups += execute("cascade_count_groups", binds)
-            execute("cascade_clear_risen", binds)
-            if not execute("cascade_rise", binds):
+            execute("cascade_reach", depth=depth, **binds)
+            if self._session.scalar("cascade_looks_at_groups"):
+                execute("cascade_recount_groups")
+                execute("cascade_count_groups", **binds)
+            execute("cascade_clear_risen")
+            if not execute("cascade_rise", depth=depth, **binds):
                 return
-            execute("cascade_apply", binds)
-            execute("cascade_clear_looked", binds)
+            execute("cascade_apply")
+            execute("cascade_clear_looked")
 
     def _find_components(self, binds: dict[str, Any]) -> None:
         """Record the strongly connected components of more than one affected node, numbered by their smallest id."""
-        members = _circles(self._session.driver_pairs("cascade_support_pairs", binds))
+        members = _circles(self._session.pairs("cascade_support_pairs", **binds))
         if not members:
             return
-        ids = dict(self._session.driver_pairs("cascade_node_ids", binds))
+        ids = dict(self._session.pairs("cascade_node_ids"))
         ordered = sorted(members, key=lambda component: min(ids[ordinal] for ordinal in component))
         self._session.execute_many(
             "cascade_set_component",

@@ -160,6 +160,7 @@ class SqliteStore:
                 PRAGMA foreign_keys = ON;
                 PRAGMA recursive_triggers = ON;
                 PRAGMA cache_size = -{cache_mib * 1024};
+                PRAGMA temp.cache_size = -{cache_mib * 256};
                 """
                 + (SQL / "sqlite" / "session.sql").read_text(encoding="utf-8")
             )

@@ -70,6 +70,10 @@ CROSS JOIN MemoryNodes AS n ON n.MemoryNodeId = l.TargetNodeId
 WHERE n.TenantId = :tenant_id AND n.FleetId = :fleet_id
   AND NOT EXISTS (SELECT 1 FROM CascadeNodes AS c WHERE c.MemoryNodeId = l.TargetNodeId);
 
+-- name: cascade_looks_at_groups
+-- Whether a round has looked at a support at all; most rounds of a long chain of requirements have not.
+SELECT EXISTS (SELECT 1 FROM CascadeLooked AS k WHERE k.EdgeType IN ('DerivedFrom', 'SupportedBy', 'ObservedFrom'));
+
 -- name: cascade_recount_groups
 -- Groups counted in an earlier round lose the members that fell in the round before. DoubtfulMembers is kept right
 -- under transitive propagation only, the one that reads it.

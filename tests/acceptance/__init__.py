@@ -1,0 +1,1 @@
+"""The service as its callers meet it: real processes, real files, no stand-ins."""

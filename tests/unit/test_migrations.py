@@ -1,0 +1,95 @@
+"""``sql/*/schema`` is the truth; the migrations make the same schema."""
+
+import sqlite3
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+
+from app.domain.errors import Busy
+from app.resources import SQL
+from app.store.sqlite.engine import SqliteStore
+
+Schema = list[tuple[str, str, str, str]]
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    return tmp_path / "memory-graph.db"
+
+
+@pytest.fixture
+def store(path: Path) -> Iterator[SqliteStore]:
+    store = SqliteStore(path)
+    yield store
+    store.dispose()
+
+
+def schema_of(connection: sqlite3.Connection) -> Schema:
+    """Every object there is with its text, white space apart."""
+    found = connection.execute("SELECT type, name, tbl_name, COALESCE(sql, '') FROM sqlite_master ORDER BY type, name")
+    return [
+        (kind, name, table, " ".join(sql.split()))
+        for kind, name, table, sql in found
+        if "alembic_version" not in (name, table)
+    ]
+
+
+def test_the_migrations_make_the_schema_of_the_scripts(store: SqliteStore, path: Path) -> None:
+    store.migrate()
+    with closing(sqlite3.connect(":memory:")) as scripted, closing(sqlite3.connect(path)) as migrated:
+        for script in sorted((SQL / "sqlite" / "schema").glob("*.sql")):
+            scripted.executescript(script.read_text(encoding="utf-8"))
+
+        wanted = schema_of(scripted)
+        assert schema_of(migrated) == wanted
+        assert len(wanted) > 50
+        clock = "SELECT * FROM SystemClock"
+        assert migrated.execute(clock).fetchall() == scripted.execute(clock).fetchall() == [(1, 0, None)]
+        assert migrated.execute("PRAGMA foreign_key_check").fetchall() == []
+        assert migrated.execute("PRAGMA integrity_check").fetchall() == [("ok",)]
+
+
+def test_the_database_is_refused_until_it_is_migrated(store: SqliteStore, path: Path) -> None:
+    with pytest.raises(Busy):
+        store.check()  # no file yet, perhaps no folder
+    path.touch()
+    with pytest.raises(Busy, match="migrate"):
+        store.check()
+    store.migrate()
+    store.check()
+
+
+def test_migrating_again_does_nothing(store: SqliteStore, path: Path) -> None:
+    told: list[str] = []
+    store.migrate(told.append)
+    assert len(told) == 1
+    with closing(sqlite3.connect(path)) as connection:
+        before = schema_of(connection)
+
+        store.migrate(told.append)
+
+        assert len(told) == 1
+        assert schema_of(connection) == before
+
+
+def test_several_processes_that_migrate_at_once_do_it_once(path: Path) -> None:
+    stores = [SqliteStore(path) for _ in range(4)]
+    told: list[str] = []
+    with ThreadPoolExecutor(4) as pool:
+        list(pool.map(lambda store: store.migrate(told.append), stores))
+    for store in stores:
+        store.check()
+        store.dispose()
+    assert len(told) == 1
+
+
+def test_a_schema_that_this_version_does_not_know_is_refused(store: SqliteStore, path: Path) -> None:
+    store.migrate()
+    with closing(sqlite3.connect(path)) as connection, connection:
+        connection.execute("UPDATE alembic_version SET version_num = '9999'")
+
+    with pytest.raises(Busy, match="9999"):
+        store.check()

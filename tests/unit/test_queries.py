@@ -1,0 +1,175 @@
+"""The loader of named statements, and what holds of every statement there is."""
+
+import re
+import sqlite3
+from collections.abc import Iterator
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+
+from app.resources import SQL
+from app.store.queries import Statement, load_queries
+
+SQLITE = load_queries(SQL / "sqlite" / "queries")
+
+ACROSS_FLEETS = {
+    "runs_pending_everywhere": "what a start-up carries out is of every fleet; each run is then resumed in its own",
+}
+"""Statements that read a scoped table without a scope, and why they may."""
+
+VERSIONED = ("MemoryNodes", "MemoryEdges", "MemoryAssertions")
+LARGE = {name + suffix for name in VERSIONED for suffix in ("", "History")}
+"""Tables that no statement may read from end to end."""
+HALVED = {f"{name}SystemTime" for name in VERSIONED}
+"""Views of a table and its history."""
+
+_WORD = r"\[?(\w+)\]?"
+_READ = re.compile(rf"\b(?:FROM|JOIN)\s+{_WORD}(?:\s+AS\s+(\w+))?", re.IGNORECASE)
+_INSERTED = re.compile(rf"\bINSERT INTO\s+{_WORD}\s*\(([^)]*)\)", re.IGNORECASE)
+_CHANGED = re.compile(rf"\b(?:UPDATE|DELETE FROM)\s+{_WORD}", re.IGNORECASE)
+
+
+def write(folder: Path, **files: str) -> Path:
+    for name, text in files.items():
+        (folder / f"{name}.sql").write_text(text, encoding="utf-8")
+    return folder
+
+
+# The loader
+
+
+def test_a_statement_runs_from_its_name_to_the_next(tmp_path: Path) -> None:
+    found = load_queries(
+        write(
+            tmp_path,
+            a="-- A file.\n\n-- name: one\n-- Its purpose.\nSELECT :x\nFROM t;\n\n-- name: two_b\nSELECT 2;\n",
+            b="-- name: three\nSELECT a::int, ':no' , :y, :x\n",
+        )
+    )
+
+    assert list(found) == ["one", "two_b", "three"]
+    assert found["one"].sql == "SELECT :x\nFROM t"
+    assert found["one"].binds == {"x"}
+    assert found["two_b"].sql == "SELECT 2"
+
+
+def test_comment_lines_are_dropped_with_what_looks_like_a_bind(tmp_path: Path) -> None:
+    found = load_queries(write(tmp_path, a="-- name: one\n-- Binds :not_this.\nSELECT 1\n  -- nor :this\n"))
+
+    assert found["one"].sql == "SELECT 1"
+    assert found["one"].binds == frozenset()
+    assert str(found["one"].clause) == "SELECT 1"
+
+
+@pytest.mark.parametrize(
+    "files",
+    [
+        {"a": "-- name: one\nSELECT 1;\n-- name: one\nSELECT 2;\n"},
+        {"a": "-- name: one\nSELECT 1;\n", "b": "-- name: one\nSELECT 1;\n"},
+    ],
+    ids=["in one file", "in two files"],
+)
+def test_a_name_given_twice_is_refused(tmp_path: Path, files: dict[str, str]) -> None:
+    with pytest.raises(ValueError, match="one is defined twice"):
+        load_queries(write(tmp_path, **files))
+
+
+def test_an_empty_statement_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(ValueError, match="one is empty"):
+        load_queries(write(tmp_path, a="-- name: one\n-- Nothing.\n-- name: two\nSELECT 1;\n"))
+
+
+# Every statement
+
+
+@pytest.fixture(scope="module")
+def schema() -> Iterator[sqlite3.Connection]:
+    """The schema and the work tables, empty."""
+    with closing(sqlite3.connect(":memory:")) as connection:
+        for script in sorted((SQL / "sqlite" / "schema").glob("*.sql")):
+            connection.executescript(script.read_text(encoding="utf-8"))
+        connection.executescript((SQL / "sqlite" / "session.sql").read_text(encoding="utf-8"))
+        yield connection
+
+
+@pytest.fixture(scope="module")
+def scoped(schema: sqlite3.Connection) -> set[str]:
+    """Tables and views whose rows belong to a fleet."""
+    found = schema.execute(
+        "SELECT m.name FROM sqlite_master AS m JOIN pragma_table_info(m.name) AS c ON c.name = 'FleetId'"
+    )
+    return {name for (name,) in found}
+
+
+def test_the_schema_has_the_scoped_tables(scoped: set[str]) -> None:
+    assert scoped >= LARGE | {"MemoryGraphs", "SourceRules", "InvalidationRuns", "OutboxEvents", "ActiveEdges"}
+
+
+@pytest.mark.parametrize("statement", SQLITE.values(), ids=lambda statement: statement.name)
+def test_every_statement_stays_within_its_fleet(statement: Statement, scoped: set[str]) -> None:
+    """Each scoped table that a statement reads is tied to the caller's tenant and fleet, by itself or by a join."""
+    if statement.name in ACROSS_FLEETS:
+        return
+    touched = {name for name, _ in _READ.findall(statement.sql)}
+    touched |= {name for name, _ in _INSERTED.findall(statement.sql)} | set(_CHANGED.findall(statement.sql))
+    if touched & scoped:
+        assert {"tenant_id", "fleet_id"} <= statement.binds
+    for table, alias in _READ.findall(statement.sql):
+        if table in scoped and not _is_target(statement, table):
+            assert alias, f"{table} needs an alias"
+            assert _is_tied(statement, alias), f"{table} AS {alias} is not held to tenant and fleet"
+    for table, columns in _INSERTED.findall(statement.sql):
+        if table in scoped:
+            assert {"TenantId", "FleetId"} <= set(re.findall(r"\w+", columns))
+    for table in _CHANGED.findall(statement.sql):
+        if table in scoped:
+            for column in ("Tenant", "Fleet"):
+                tie = rf"(?<![\w.])(?:{table}\.)?{column}Id = :{column.lower()}_id"
+                assert re.search(tie, statement.sql), f"{table} is not held to {column}"
+
+
+def test_the_allow_list_names_statements_that_need_it() -> None:
+    for name in ACROSS_FLEETS:
+        assert not {"tenant_id", "fleet_id"} & SQLITE[name].binds
+
+
+@pytest.mark.parametrize("statement", SQLITE.values(), ids=lambda statement: statement.name)
+def test_no_statement_reads_a_large_table_from_end_to_end(statement: Statement, schema: sqlite3.Connection) -> None:
+    binds = dict.fromkeys(statement.binds)
+    plan = [row[3] for row in schema.execute(f"EXPLAIN QUERY PLAN {statement.sql}", binds)]
+
+    aliases = {alias: table for table, alias in _READ.findall(statement.sql) if alias}
+    for step in plan:
+        scanned = re.match(r"SCAN (\w+)", step)
+        if scanned:
+            table = aliases.get(scanned[1], scanned[1])
+            # What was gathered from both halves of a view, each step of which is in the plan as well.
+            gathered = table in HALVED and f"MATERIALIZE {table}" in plan
+            assert gathered or table not in LARGE | HALVED | {"ActiveEdges"}, f"{step} in {plan}"
+
+
+@pytest.mark.parametrize("statement", SQLITE.values(), ids=lambda statement: statement.name)
+def test_a_statement_has_no_comment_within_its_lines(statement: Statement) -> None:
+    assert "--" not in statement.sql
+
+
+def test_both_engines_define_the_same_names_and_binds() -> None:
+    twins = load_queries(SQL / "sqlserver" / "queries")
+    if not twins:
+        pytest.skip("SQL Server: its queries come with a later release")
+    assert set(twins) == set(SQLITE)
+    assert {name: twin.binds for name, twin in twins.items()} == {name: s.binds for name, s in SQLITE.items()}
+
+
+def _is_target(statement: Statement, table: str) -> bool:
+    """``DELETE FROM table``: what is deleted, not what is read."""
+    return re.match(rf"DELETE FROM {table}\b", statement.sql) is not None
+
+
+def _is_tied(statement: Statement, alias: str) -> bool:
+    return all(
+        re.search(rf"\b{alias}\.{column}Id = (?::{column.lower()}_id|\w+\.{column}Id)", statement.sql)
+        or re.search(rf"\b\w+\.{column}Id = {alias}\.{column}Id", statement.sql)
+        for column in ("Tenant", "Fleet")
+    )
