@@ -5,9 +5,8 @@ import os
 import pytest
 from hypothesis import HealthCheck, settings
 
-_SHARED = {"deadline": None, "suppress_health_check": [HealthCheck.too_slow]}
-settings.register_profile("dev", max_examples=300, **_SHARED)
-settings.register_profile("ci", max_examples=300, derandomize=True, print_blob=True, **_SHARED)
+settings.register_profile("dev", max_examples=300, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.register_profile("ci", settings.get_profile("dev"), derandomize=True, print_blob=True)
 settings.load_profile("ci" if os.environ.get("CI") else "dev")
 
 

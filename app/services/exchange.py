@@ -1,10 +1,11 @@
 """Graphs in as NDJSON: all lines or none, and importing again changes nothing (SEMANTICS 4, Idempotency)."""
 
 import gzip
+import io
 import zlib
 from collections.abc import Callable, Iterator
 from datetime import datetime
-from typing import BinaryIO, cast
+from typing import IO, BinaryIO, cast
 from uuid import UUID
 
 import orjson
@@ -21,11 +22,14 @@ from app.store.ports import Store
 from app.store.repositories.staging import KINDS, Staging
 from app.store.unit import UnitOfWork
 
-__all__ = ["MAX_LINE_BYTES", "MAX_UNPACKED_BYTES", "export_lines", "import_lines"]
+__all__ = ["MAX_LINE_BYTES", "MAX_UNPACKED_BYTES", "export_lines", "import_lines", "is_gzip"]
 
 MAX_LINE_BYTES = 1 << 20
 MAX_UNPACKED_BYTES = 8 << 30
 """What a body may hold once it is unpacked: a small gzip file must not fill the disk."""
+
+MAX_BLANK_LINES = 100_000
+"""A few bytes of gzip can hold very many of them."""
 
 _BATCH = 5_000
 _LINE_KINDS = frozenset({"node", "edge", "assertion", "evidence", "rule"})
@@ -72,15 +76,22 @@ def import_lines(
     )
 
 
+def is_gzip(file: IO[bytes]) -> bool:
+    """Whether a file, read from its start, is gzip."""
+    start = file.read(len(_GZIP))
+    file.seek(0)
+    return start == _GZIP
+
+
 def _unpacked(lines: BinaryIO) -> BinaryIO:
-    start = lines.read(2)
-    lines.seek(0)
-    return cast(BinaryIO, gzip.GzipFile(fileobj=lines)) if start == _GZIP else lines
+    if not is_gzip(lines):
+        return lines
+    return cast(BinaryIO, io.BufferedReader(cast(io.RawIOBase, gzip.GzipFile(fileobj=lines)), MAX_LINE_BYTES))
 
 
 def _numbered(lines: BinaryIO) -> Iterator[tuple[int, bytes]]:
     """Lines with their numbers, blank ones left out; never more than one line in memory."""
-    number = size = 0
+    number = size = blank = 0
     try:
         while line := lines.readline(MAX_LINE_BYTES + 1):
             number += 1
@@ -89,8 +100,12 @@ def _numbered(lines: BinaryIO) -> Iterator[tuple[int, bytes]]:
                 raise BadLine(number, f"The line is longer than {MAX_LINE_BYTES:,} bytes.")
             if size > MAX_UNPACKED_BYTES:
                 raise TooLarge(f"The lines hold more than {MAX_UNPACKED_BYTES:,} bytes once unpacked.")
-            if line.strip():
-                yield number, line
+            if line.isspace():
+                blank += 1
+                if blank > MAX_BLANK_LINES:
+                    raise BadLine(number, f"More than {MAX_BLANK_LINES:,} lines are blank.")
+                continue
+            yield number, line
     except (EOFError, zlib.error, gzip.BadGzipFile) as error:
         raise BadLine(number + 1, f"The gzip stream cannot be read on: {error}.") from error
 

@@ -59,12 +59,12 @@ class Store(Protocol):
         Raises ``Busy`` when the turn does not come in time.
         """
 
-    def settle(self, who: Principal, as_of: datetime | None) -> datetime:
+    def settle(self, who: Principal, as_of: datetime | None, field: str = "asOf") -> datetime:
         """The system time to answer for, after which no later commit can change what was known at it (SEMANTICS 5).
 
         None is the time of the last commit. It may wait for a writer of the same fleet, never for one of another.
-        Raises ``Invalid`` when ``as_of`` is later than both the clock and the
-        last stamp.
+        Raises ``Invalid`` when ``as_of``, which the caller gave as ``field``, is later than both
+        the clock and the last stamp.
         """
 
     def migrate(self, report: Callable[[str], None] | None = None) -> None:

@@ -27,9 +27,9 @@ KILLS = int(os.environ.get("MEMORY_GRAPH_TEST_KILLS", "25"))
 SEED = int(os.environ.get("MEMORY_GRAPH_TEST_SEED", "20260101"))
 NAMES = UUID("7d1c1a52-3c70-5b0a-9d24-c1b5a8f0e7a1")
 
-BATCH = 1500
+BATCH = 500
 """Nodes of one import; as many edges join them."""
-TREES = 40
+TREES = 16
 BRANCHES, LEAVES = 3, 15
 TREE = 1 + BRANCHES + BRANCHES * LEAVES
 T = "2026-01-01T00:00:00Z"

@@ -46,7 +46,7 @@ def import_bytes(graph: GraphBuilder, body: bytes, **options: Any) -> dict[str, 
 
 def everything(fixed: dict[str, Any]) -> list[Line]:
     """A line of every kind and form whose ids follow from names, with the times that default to now given."""
-    at = {"created_at": DAY}
+    at: dict[str, Any] = {"created_at": DAY}
     return [
         rule("returns", "1", effective_at=DAY, expires_at=DAY + HOUR, description="Thirty days."),
         rule("taxes", "1", effective_at=DAY),

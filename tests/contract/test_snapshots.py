@@ -4,6 +4,7 @@ from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager
 from datetime import UTC, datetime, timedelta
+from functools import partial
 from threading import Event
 from typing import Any, NamedTuple
 from uuid import UUID, uuid4
@@ -463,7 +464,8 @@ def test_diff_is_ordered_by_id(graph: GraphBuilder) -> None:
     keys = [f"n{i}" for i in range(30)]
     start = graph.load(*map(node, keys[:20]))
     graph.load(*(node(key, name="New") for key in keys[5:]))
-    graph.write(lambda uow: [nodes.delete(uow, graph.id(key), None) for key in keys[:5]])
+    for key in keys[:5]:
+        graph.write(partial(nodes.delete, node_id=graph.id(key), if_match=None))
     end = taken(graph).as_of
 
     with difference(graph, start, end) as found:

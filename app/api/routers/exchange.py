@@ -19,6 +19,17 @@ from app.services import exchange
 
 routes = router("import and export")
 
+_MEDIA_TYPES = {
+    NDJSON,
+    "application/ndjson",
+    "application/jsonl",
+    "application/json",
+    "application/octet-stream",
+    "application/gzip",
+    "application/x-gzip",
+}
+"""Not those that a web page may send to another origin unasked."""
+
 _GRAPH = "/memory-graphs/{graphId}"
 
 _BODY: dict[str, Any] = {
@@ -48,10 +59,15 @@ async def import_graph(graph_id: GraphId, request: Request, writing: Writer) -> 
     A wrong line is answered with its number. Statuses are loaded as given; nothing cascades. The same lines
     again change nothing.
     """
-    if request.headers.get("content-encoding", "identity").lower() not in ("identity", "gzip", "x-gzip"):
+    encoding = request.headers.get("content-encoding", "identity").lower()
+    if encoding not in ("identity", "gzip", "x-gzip"):
         raise HTTPException(415, "Send the lines as they are or with gzip, no other Content-Encoding.")
+    if request.headers.get("content-type", NDJSON).partition(";")[0].strip().lower() not in _MEDIA_TYPES:
+        raise HTTPException(415, f"Send the lines with Content-Type: {NDJSON}.")
     with tempfile.TemporaryFile() as file:
         digest = await _spool(request, file)
+        if encoding != "identity" and not exchange.is_gzip(file):
+            raise HTTPException(400, "The Content-Encoding says gzip, the body is not.")
         stored = await run_in_threadpool(
             exchange.import_lines,
             writing.store,

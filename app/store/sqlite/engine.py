@@ -59,7 +59,7 @@ class SqliteStore:
         self._writing = Lock()
         self._writing_for: Principal | None = None
         self._writer = self._engine(_IMMEDIATE, "rwc", connections=4, cache_mib=128)
-        self._reader = self._engine(_DEFERRED, "rw", connections=16, cache_mib=8)
+        self._reader = self._engine(_DEFERRED, "rw", connections=100, cache_mib=4)
 
     @contextmanager
     def read(self, who: Principal) -> Iterator[View]:
@@ -93,13 +93,13 @@ class SqliteStore:
                 if transaction.is_active:
                     transaction.rollback()
 
-    def settle(self, who: Principal, as_of: datetime | None) -> datetime:
+    def settle(self, who: Principal, as_of: datetime | None, field: str = "asOf") -> datetime:
         with self.read(who) as view:
             last, now = view.graphs.last_stamp(), view.now
         if as_of is None or as_of <= last:
             return as_of or last
         if as_of > now:
-            raise Invalid(f"asOf {as_of.isoformat()} lies in the future; it is {now.isoformat()}.", "/asOf")
+            raise Invalid(f"{field} {as_of.isoformat()} lies in the future; it is {now.isoformat()}.", f"/{field}")
         if self._another_fleet_writes(who):
             self._floor.raise_to(as_of)
             if self._another_fleet_writes(who):
@@ -145,8 +145,8 @@ class SqliteStore:
         engine = create_engine(
             URL.create("sqlite", database=f"file:{quote(str(self.path))}", query={"uri": "true", "mode": mode}),
             poolclass=QueuePool,
-            pool_size=connections,
-            max_overflow=0,
+            pool_size=4,
+            max_overflow=connections - 4,
             pool_timeout=_WAIT_SECONDS,
             connect_args={"timeout": _WAIT_SECONDS, "isolation_level": None, "check_same_thread": False},
         )

@@ -14,8 +14,12 @@ class SqliteSession(Session):
         return self._on_driver(name, binds).rowcount
 
     def execute_many(self, name: str, rows: Sequence[Mapping[str, object]]) -> None:
-        if rows:
-            self._driver.executemany(self._queries[name].sql, [{**self._scope, **row} for row in rows])
+        if not rows:
+            return
+        statement = self._queries[name]
+        if statement.binds & self._scope.keys():
+            rows = [{**self._scope, **row} for row in rows]
+        self._driver.executemany(statement.sql, rows)
 
     def scalar(self, name: str, /, **binds: object) -> Any:
         row = self._on_driver(name, binds).fetchone()
