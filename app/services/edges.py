@@ -127,10 +127,11 @@ def _default_id(body: NewEdge, source: MemoryNode, target: MemoryNode) -> UUID:
 def _supersede(uow: UnitOfWork, edge: MemoryEdge, source: MemoryNode, target: MemoryNode) -> Report | None:
     """The replaced node falls while the replacing one stands; supports from the one to the other end (SEMANTICS 3)."""
     at = edge.effective_from or uow.stamp
-    ended = edge.effective_to is not None and edge.effective_to <= uow.stamp
-    if at > uow.stamp or ended:
+    if edge.effective_to is not None and edge.effective_to <= uow.stamp:
         return None
     uow.edges.end_supports(target.memory_node_id, source.memory_node_id, at)
+    if at > uow.stamp:
+        return None
     if not _stands(uow, source, uow.stamp):
         return None
     if uow.edges.closes_circle(target.memory_node_id, source.memory_node_id, uow.stamp):

@@ -12,7 +12,8 @@ from app.store.unit import UnitOfWork, View
 
 
 def create(uow: UnitOfWork, body: NewRule) -> tuple[SourceRule, list[Report]]:
-    """A rule, or a new version of one: the version before expires when it takes effect.
+    """A rule, or a new version of one: the version before expires when it takes effect, and it expires, unless the
+    caller says when, as the version after it does.
 
     Nodes that state something under the version before become Invalid by a run; nodes with a support under it, which
     now no longer counts, become PotentiallyStale by another.
@@ -20,13 +21,14 @@ def create(uow: UnitOfWork, body: NewRule) -> tuple[SourceRule, list[Report]]:
     effective_at = body.effective_at or uow.stamp
     if body.expires_at is not None and body.expires_at <= effective_at:
         raise Invalid("expiresAt must be later than effectiveAt.", "/expiresAt")
+    following = uow.rules.next_after(body.name, effective_at)
     rule = SourceRule(
         body.source_rule_id or identity.rule_id(uow.who.fleet_id, body.name, body.version),
         body.name,
         body.version,
         body.description,
         effective_at,
-        body.expires_at,
+        body.expires_at or (following.effective_at if following else None),
     )
     if uow.rules.find_version(rule.name, rule.version):
         raise Conflict(f"Rule {rule.name} {rule.version} exists already.")

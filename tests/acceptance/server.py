@@ -154,7 +154,7 @@ def nurse() -> None:
             answer = _fork(main, words)
         else:
             answer = str(_reap(int(words[0]), os.WNOHANG if command == "ended" else 0))
-        print(answer, flush=True)  # noqa: T201
+        print(answer, flush=True)  # noqa: T201 - the answer
 
 
 def _fork(main: Any, words: list[str]) -> str:

@@ -9,6 +9,7 @@ import random
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from threading import Lock, Thread
 from time import monotonic
@@ -118,17 +119,23 @@ def _invalidating(client: httpx.Client, arena: Arena, chance: random.Random) -> 
 
 
 def _looking(client: httpx.Client, arena: Arena, chance: random.Random) -> None:
-    """The present, or a past that a write was told of."""
+    """The present, a past that a write was told of, or this very moment by the clock."""
     with arena.lock:
-        stamp = chance.choice(arena.stamps) if arena.stamps and chance.random() < 0.5 else None
+        told = chance.choice(arena.stamps) if arena.stamps else None
+    stamp = chance.choice([None, told, _just_now(chance)])
     answer = arena.seen(_snapshot(client, arena, stamp))
     body = ok(answer)
     _check_snapshot(body)
-    assert stamp in (None, body["asOf"])
+    assert stamp is None or datetime.fromisoformat(stamp) == datetime.fromisoformat(body["asOf"])
     digest = hashlib.sha256(answer.content).hexdigest()
     with arena.lock:
         assert arena.snapshots.setdefault(body["asOf"], digest) == digest, "the same time, another answer"
     arena.count("snapshots")
+
+
+def _just_now(chance: random.Random) -> str:
+    now = datetime.now(UTC) - timedelta(microseconds=chance.randrange(3000))
+    return now.isoformat(timespec="microseconds").replace("+00:00", "Z")
 
 
 def _snapshot(client: httpx.Client, arena: Arena, as_of: str | None) -> httpx.Response:
@@ -137,8 +144,9 @@ def _snapshot(client: httpx.Client, arena: Arena, as_of: str | None) -> httpx.Re
 
 def _check_snapshot(body: Json) -> None:
     """Whole imports and whole cascades only."""
-    pairs, trees = set(), {}
-    ids = set()
+    ids: set[str] = set()
+    pairs: set[str] = set()
+    trees: dict[str, set[str]] = {}
     for node in body["nodes"]:
         kind, *rest = node["key"].split("-")
         ids.add(node["memoryNodeId"])
@@ -182,8 +190,8 @@ def _fight(servers: list[Server], seconds: float) -> Arena:
         assert arena.faults == []
         assert not any(thread.is_alive() for thread in threads)
         _check_end(client, arena)
-    print(f"\n{len(CLIENTS)} clients, {seconds:g} s, {len(servers)} server(s): {dict(arena.done)}")
-    print({f"{method} {status}": number for (method, status), number in sorted(arena.statuses.items())})
+    print(f"\n{len(CLIENTS)} clients, {seconds:g} s, {len(servers)} server(s): {dict(arena.done)}")  # noqa: T201 - what -s shows
+    print({f"{method} {status}": number for (method, status), number in sorted(arena.statuses.items())})  # noqa: T201 - what -s shows
     return arena
 
 

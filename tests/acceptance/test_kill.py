@@ -1,8 +1,8 @@
 """A server killed at random moments keeps what it has acknowledged, and nothing half-done.
 
 Each round starts the server on the same file, checks all that the rounds before were told, works with several clients
-at once, and kills the server in the middle. ``MEMORY_GRAPH_TEST_KILLS`` says how many rounds, ``MEMORY_GRAPH_TEST_SEED``
-which moments.
+at once, and kills the server in the middle. ``MEMORY_GRAPH_TEST_KILLS`` says how many rounds,
+``MEMORY_GRAPH_TEST_SEED`` which moments.
 """
 
 import hashlib
@@ -96,7 +96,7 @@ def _prepare(client: httpx.Client, work: Round) -> None:
     _import(client, work.graph("forest"), _forest())
     load(client, work.graph("cells"), *({"kind": "node", "key": f"counter-{i}", "name": "0"} for i in range(3)))
     work.rewrites[0] = True
-    work.counters = {i: (0, 0) for i in range(3)}
+    work.counters = dict.fromkeys(range(3), (0, 0))
 
 
 def _import(client: httpx.Client, graph: str, body: bytes) -> None:
@@ -238,7 +238,8 @@ def _check_cascades(client: httpx.Client, work: Round) -> None:
     assert not runs
     for tree, acknowledged in work.trees.items():
         if not acknowledged:  # the caller who never heard asks again, and it is done once
-            ok(_invalidate(client, work, tree, {}), 201)
+            again = _invalidate(client, work, tree, {})
+            assert again.status_code in {201, 202}, again.text
             run = _runs(client, work)[tree]
             assert ok(client.get(f"/invalidations/{run['runId']}"))["counts"]["byDepth"] == [1, 3, 45]
 
@@ -303,7 +304,7 @@ def test_killed_at_random_moments(nursery: Nursery, tmp_path: Path) -> None:
             _check(client, before)
         _check_snapshots(client, past)
         check_file(database)
-    print(f"\n{KILLS} kills; acknowledged: {dict(acknowledged)}; {len(past)} snapshots")
+    print(f"\n{KILLS} kills; acknowledged: {dict(acknowledged)}; {len(past)} snapshots")  # noqa: T201 - what -s shows
     assert KILLS < 10 or min(acknowledged.values()) > 0
 
 

@@ -36,6 +36,7 @@ class Assertions:
 
     def delete(self, assertion_id: UUID) -> None:
         """The assertion, closed in history, and its evidence."""
+        self._session.execute("assertions_forget_superseder", memory_assertion_id=assertion_id)
         self._session.execute("assertion_delete", memory_assertion_id=assertion_id)
 
     def as_of(self, graph_id: UUID, as_of: datetime) -> Iterator[MemoryAssertion]:

@@ -66,6 +66,7 @@ class Nodes:
     def delete(self, node_id: UUID) -> None:
         """The node, its edges and its assertions, each closed in history."""
         self._session.execute("edges_delete_of_node", memory_node_id=node_id)
+        self._session.execute("assertions_forget_superseding_node", memory_node_id=node_id)
         self._session.execute("assertions_delete_of_node", memory_node_id=node_id)
         self._session.execute("node_delete", memory_node_id=node_id)
 

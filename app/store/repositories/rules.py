@@ -33,6 +33,10 @@ class Rules:
         """The versions that a new one, taking effect at that time, replaces; by id."""
         return self._session.rows(SourceRule, "rules_in_force", name=name, effective_time=effective_time)
 
+    def next_after(self, name: str, effective_time: datetime) -> SourceRule | None:
+        """The version that begins next after that time."""
+        return self._session.one(SourceRule, "rule_next", name=name, effective_time=effective_time)
+
     def expire(self, rule_id: UUID, expires_at: datetime) -> None:
         self._session.execute("rule_expire", source_rule_id=rule_id, expires_at=expires_at)
 

@@ -85,7 +85,11 @@ class SqliteStore:
 
                     def commit() -> None:
                         session.execute("clock_close")
-                        transaction.commit()
+                        try:
+                            transaction.commit()
+                        except BaseException:  # SQLite leaves a transaction open that it could not commit
+                            session.roll_back()
+                            raise
 
                     yield UnitOfWork(session, self._last_stamp(session), SqliteCascade(session), commit)
                 finally:

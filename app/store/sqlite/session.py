@@ -29,6 +29,9 @@ class SqliteSession(Session):
         """All rows of a statement of two columns, as the driver gives them."""
         return self._on_driver(name, binds).fetchall()
 
+    def roll_back(self) -> None:
+        self._driver.rollback()
+
     def _parts(self, name: str, binds: Mapping[str, object]) -> tuple[Sequence[str], Iterator[Sequence[Sequence[Any]]]]:
         cursor = self._on_driver(name, binds)
         columns = [column[0] for column in cursor.description]

@@ -84,6 +84,25 @@ WHERE a.GraphId = :graph_id AND a.TenantId = :tenant_id AND a.FleetId = :fleet_i
   AND a.ValidFrom > :start_time AND a.ValidFrom <= :end_time AND a.ValidTo > :end_time
 ORDER BY a.MemoryAssertionId;
 
+-- name: assertions_forget_superseder
+-- What a deleted assertion had superseded no longer names it.
+UPDATE MemoryAssertions
+SET SupersededBy = NULL, ValidFrom = k.TransactionStamp, Version = MemoryAssertions.Version + 1
+FROM SystemClock AS k
+WHERE MemoryAssertions.SupersededBy = :memory_assertion_id
+  AND MemoryAssertions.TenantId = :tenant_id AND MemoryAssertions.FleetId = :fleet_id;
+
+-- name: assertions_forget_superseding_node
+-- The same for every assertion of a deleted node.
+UPDATE MemoryAssertions
+SET SupersededBy = NULL, ValidFrom = k.TransactionStamp, Version = MemoryAssertions.Version + 1
+FROM SystemClock AS k
+WHERE MemoryAssertions.SupersededBy IN (
+    SELECT a.MemoryAssertionId
+    FROM MemoryAssertions AS a
+    WHERE a.MemoryNodeId = :memory_node_id AND a.TenantId = :tenant_id AND a.FleetId = :fleet_id)
+  AND MemoryAssertions.TenantId = :tenant_id AND MemoryAssertions.FleetId = :fleet_id;
+
 -- name: assertions_delete_of_node
 DELETE FROM MemoryAssertions
 WHERE MemoryNodeId = :memory_node_id AND TenantId = :tenant_id AND FleetId = :fleet_id;

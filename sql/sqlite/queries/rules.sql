@@ -26,8 +26,16 @@ LIMIT :limit;
 SELECT r.SourceRuleId, r.Name, r.Version, r.Description, r.EffectiveAt, r.ExpiresAt
 FROM SourceRules AS r
 WHERE r.Name = :name AND r.TenantId = :tenant_id AND r.FleetId = :fleet_id
-  AND r.EffectiveAt < :effective_time AND (r.ExpiresAt IS NULL OR r.ExpiresAt > :effective_time)
+  AND r.EffectiveAt <= :effective_time AND (r.ExpiresAt IS NULL OR r.ExpiresAt > :effective_time)
 ORDER BY r.SourceRuleId;
+
+-- name: rule_next
+-- The version of a rule that begins next after a time.
+SELECT r.SourceRuleId, r.Name, r.Version, r.Description, r.EffectiveAt, r.ExpiresAt
+FROM SourceRules AS r
+WHERE r.Name = :name AND r.TenantId = :tenant_id AND r.FleetId = :fleet_id AND r.EffectiveAt > :effective_time
+ORDER BY r.EffectiveAt
+LIMIT 1;
 
 -- name: rule_expire
 UPDATE SourceRules

@@ -22,7 +22,7 @@ CREATE TABLE SourceRules (
     Version      TEXT    NOT NULL,
     Description  TEXT,
     EffectiveAt  INTEGER NOT NULL,
-    ExpiresAt    INTEGER CHECK (ExpiresAt > EffectiveAt),
+    ExpiresAt    INTEGER CHECK (ExpiresAt >= EffectiveAt),
     PRIMARY KEY (SourceRuleId, TenantId, FleetId)
 ) STRICT;
 
