@@ -13,6 +13,7 @@ from app.api.deps import GraphId, Reader, Writer, answer
 from app.api.routers.snapshots import AsOf
 from app.api.routes import may_fail, router
 from app.api.streaming import NDJSON, Streamed, within
+from app.domain.errors import Busy
 from app.schemas.lines import ImportLine
 from app.schemas.outputs import ImportReport
 from app.services import exchange
@@ -83,10 +84,13 @@ async def import_graph(graph_id: GraphId, request: Request, writing: Writer) -> 
 async def _spool(request: Request, file: IO[bytes]) -> bytes:
     """Write the body to ``file``, as it was sent; its SHA-256."""
     digest = hashlib.sha256()
-    async for chunk in request.stream():
-        digest.update(chunk)
-        await run_in_threadpool(file.write, chunk)
-    file.seek(0)
+    try:
+        async for chunk in request.stream():
+            digest.update(chunk)
+            await run_in_threadpool(file.write, chunk)
+        file.seek(0)
+    except OSError as error:
+        raise Busy(f"The body cannot be received: {error.strerror}. Nothing was kept.") from error
     return digest.digest()
 
 
