@@ -60,6 +60,7 @@ def markdown(rows: Sequence[Row], facts: dict[str, Any]) -> str:
     lines = ["# Benchmark results", ""]
     lines += ["Written by `python -m bench`. Times of another machine differ; ratios less so.", ""]
     lines += [", ".join(f"{name}: {value}" for name, value in facts.items()), ""]
+    lines += _busy(facts)
     lines += [_line(_HEAD), _line(["---"] * 2 + ["---:"] * 9 + ["---"])]
     lines += [_line(_cells(row)) for row in rows]
     lines += ["", *_linearity(rows), *_memory(rows), "", _NOTES]
@@ -83,6 +84,12 @@ def shapes_of(rows: Sequence[Row]) -> dict[str, list[Row]]:
     """The rows of each shape, smallest first."""
     names = {shape.name for shape in SHAPES}
     return {name: list(group) for name, group in groupby(rows, lambda row: row.scenario) if name in names}
+
+
+def _busy(facts: dict[str, Any]) -> list[str]:
+    if (facts.get("load before") or 0) < facts["cores"] / 2:
+        return []
+    return ["**Other work kept the machine busy during this run**: times are too long and vary, ratios less so.", ""]
 
 
 def _linearity(rows: Sequence[Row]) -> list[str]:
