@@ -54,9 +54,7 @@ def create_app(settings: Settings | None = None) -> FastAPI:
     openapi.install(app)
     for module in _ROUTERS:
         app.include_router(module.routes)
-    app.add_middleware(
-        BodyLimit, default=chosen.max_body_bytes, by_suffix={"/import": chosen.max_import_bytes}
-    )
+    app.add_middleware(BodyLimit, default=chosen.max_body_bytes, by_suffix={"/import": chosen.max_import_bytes})
     app.add_middleware(RequestId)
     return app
 

@@ -25,9 +25,9 @@ _HEAD = (
 
 _NOTES = """\
 **Memory Graph** is wall time over HTTP, from sending the request until the answer is read, everything it wrote being
-committed and synced. Each line is a server process of its own; a cascade of less than a second is repeated there on
-new copies of its graph, and the median counts. **Peak memory** is the most that process ever held.
-**Edges** of a cascade are those that leave the root and what lies downstream of it.
+committed and synced. Each line is a server process of its own (with `--quick` each shape); a cascade of less than a
+second is repeated there on new copies of its graph, and the median counts. **Peak memory** is the most that process
+ever held. **Edges** of a cascade are those that leave the root and what lies downstream of it.
 
 **networkx** builds its graph from pairs in memory (import), or finds the descendants of the root over propagating
 edges (cascades). **SQLite** inserts the same rows into tables without any index but the primary key, in WAL with

@@ -77,8 +77,10 @@ class Writing(Reading):
             shown["committedAt"] = shown.get("committedAt") or stamp  # an earlier run says when that was
             return status(result) if callable(status) else status, dumps(shown)
 
-        content = body.model_dump_json(by_alias=True, exclude_unset=True).encode() if body else b""
-        fingerprint = self.fingerprint(content) if self.key else ""
+        fingerprint = ""
+        if self.key:
+            sent = body.model_dump_json(by_alias=True, exclude_unset=True, warnings=False) if body else ""
+            fingerprint = self.fingerprint(sent.encode())
         return once(self.store, self.who, work, key=self.key, fingerprint=fingerprint, encode=encode)
 
 

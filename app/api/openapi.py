@@ -10,6 +10,7 @@ from fastapi.openapi.docs import get_swagger_ui_html
 from fastapi.openapi.utils import get_openapi
 from fastapi.staticfiles import StaticFiles
 
+from app.schemas.describing import with_nulls
 from app.schemas.lines import ImportLine
 from app.schemas.outputs import InvalidProblem, Problem
 
@@ -96,4 +97,5 @@ def _with_shared_schemas(document: dict[str, Any]) -> dict[str, Any]:
     line = ImportLine.json_schema(ref_template=_REF)
     schemas |= line.pop("$defs") | {"ImportLine": line}
     document["components"]["schemas"] = dict(sorted(schemas.items()))
-    return document
+    whole: dict[str, Any] = with_nulls(document)
+    return whole

@@ -11,6 +11,9 @@ from pydantic.fields import FieldInfo
 
 from app.schemas.vocabulary import VOCABULARY
 
+NULL = "\0null"
+"""Stands for null in an example until the document is whole: FastAPI drops what is null on the way."""
+
 
 def describe(schema: dict[str, Any], model: type[BaseModel]) -> None:
     """Give every property of the model's JSON schema the title, example and description it lacks."""
@@ -35,8 +38,18 @@ def _example(name: str, field: FieldInfo) -> Any:
         return field.examples[0]
     inner = next(_models_in(field.annotation), None)
     if inner is None:
-        return VOCABULARY[_alias(name, field)].example
+        example = VOCABULARY[_alias(name, field)].example
+        return NULL if example is None else example
     return [example_of(inner)] if get_origin(field.annotation) is list else example_of(inner)
+
+
+def with_nulls(part: Any) -> Any:
+    """A finished schema with null where its examples say so."""
+    if isinstance(part, dict):
+        return {name: with_nulls(value) for name, value in part.items()}
+    if isinstance(part, list):
+        return [with_nulls(value) for value in part]
+    return None if part == NULL else part
 
 
 def _models_in(annotation: Any) -> Iterator[type[BaseModel]]:

@@ -217,7 +217,7 @@ class NewInvalidation(Input):
     root_node_ids: Roots[Id] = Field(default_factory=list)
     root_keys: Roots[Key] = Field(default_factory=list)
     reason: Reason
-    status: Lowered = "Invalid"
+    status: Lowered = Field(default="Invalid", examples=["Invalid"])
     effective_time: Instant | None = None
     policy: Policy | None = None
     propagation: Propagation | None = None

@@ -43,6 +43,13 @@ class AssertionLine(AssertionFields):
     """An assertion of a node."""
 
     kind: Literal["assertion"]
+    first: Literal[True] | None = None
+
+    @model_validator(mode="after")
+    def _first_has_its_own_id(self) -> Self:
+        if self.first and (self.node is None or self.memory_assertion_id is not None):
+            refuse("first", "goes with node (a key) and without memoryAssertionId")
+        return self
 
 
 class EvidenceLine(EvidenceFields):

@@ -2,7 +2,7 @@
 
 from typing import Annotated, Self
 
-from pydantic import AfterValidator, model_validator
+from pydantic import AfterValidator, Field, model_validator
 
 from app.schemas.base import Input, is_later, refuse
 from app.schemas.fields import (
@@ -137,7 +137,7 @@ class RuleFields(Input):
 
     source_rule_id: Id | None = None
     name: Name
-    version: Label
+    version: Label = Field(examples=["2026.1"])
     description: Content | None = None
     effective_at: Instant | None = None
     expires_at: End | None = None

@@ -25,6 +25,7 @@ class Term(NamedTuple):
 
 
 _TERMS = {
+    "first": Term("First Assertion", True, "The assertion is the one that a node line's `content` becomes."),
     "kind": Term("Kind", "node", "What the line holds."),
     # identity
     "graph_id": Term("Memory Graph", _GRAPH, "The graph, by id; chosen by the service where none is given."),
@@ -147,7 +148,7 @@ _TERMS = {
     "by_depth": Term("By Depth", [1, 12, 429], "Nodes by depth; the first number counts the roots."),
     "cycles": Term("Cycles", None, "Groups of affected nodes that rest on one another, each once."),
     "impacts": Term("Impacts", None, "The first impacts, by depth, then id."),
-    "component": Term("Cycle", None, "Number of the cycle the node belongs to, if any."),
+    "component": Term("Cycle", 0, "Number of the cycle the node belongs to; null for none."),
     "size": Term("Size", 3, "How many nodes there are in it."),
     "memory_node_ids": Term("Memory Nodes", [_NODE, _OTHER]),
     "truncated": Term("Truncated", False, "Whether there are more than are listed."),

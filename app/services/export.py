@@ -115,10 +115,13 @@ def _is_content_of(assertion: MemoryAssertion, node: MemoryNode) -> bool:
 
 
 def _assertion(assertion: MemoryAssertion, node: MemoryNode) -> Line:
+    id_ = assertion.memory_assertion_id
     default = identity.assertion_id(node.graph_id, name_of(node), assertion.effective_from, assertion.content)
+    first = node.key is not None and id_ == identity.first_assertion_id(node.graph_id, node.key)
     return {
         "kind": "assertion",
-        "memoryAssertionId": _unless(assertion.memory_assertion_id, default),
+        "first": True if first else None,
+        "memoryAssertionId": None if first else _unless(id_, default),
         "node": node.key,
         "memoryNodeId": node.memory_node_id if node.key is None else None,
         "content": assertion.content,

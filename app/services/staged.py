@@ -130,7 +130,9 @@ def _edge(number: int, line: EdgeLine, graph_id: UUID) -> Row:
 
 def _assertion(number: int, line: AssertionLine, graph_id: UUID) -> Row:
     id_ = line.memory_assertion_id
-    if id_ is None and line.node is not None:
+    if line.first and line.node is not None:
+        id_ = identity.first_assertion_id(graph_id, line.node)
+    elif id_ is None and line.node is not None:
         id_ = identity.assertion_id(graph_id, line.node, line.effective_from, line.content)
     return {
         "line": number,

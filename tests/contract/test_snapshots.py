@@ -265,7 +265,7 @@ def test_the_order_is_that_of_the_ids_as_text(graph: GraphBuilder) -> None:
     answer = taken(graph)
 
     in_order = sorted(map(str, ids))
-    assert [str(row.memory_node_id) for row in answer.nodes] == in_order  # type: ignore[union-attr]
+    assert [str(row.memory_node_id) for row in answer.nodes] == in_order
     assert [str(row.memory_assertion_id) for row in answer.assertions] == in_order
     assert [str(row.memory_edge_id) for row in answer.edges] == sorted(map(str, ids[1:]))
 
@@ -489,7 +489,8 @@ def test_bookmarks(graph: GraphBuilder, stranger: GraphBuilder) -> None:
     assert taken(graph, now.as_of).keys == {"a"}
     assert taken(graph, then.as_of).keys == set()
     found = graph.read(lambda view: snapshot.bookmarks(view, graph.graph_id, 10, None))
-    assert found == (sorted([now, then], key=lambda row: row.snapshot_id), None)
+    assert found.items == sorted([now, then], key=lambda row: row.snapshot_id)
+    assert found.next_cursor is None
     first = graph.read(lambda view: snapshot.bookmarks(view, graph.graph_id, 1, None))
     rest = graph.read(lambda view: snapshot.bookmarks(view, graph.graph_id, 1, first.next_cursor))
     assert [*first.items, *rest.items] == found.items

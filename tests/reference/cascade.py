@@ -95,22 +95,16 @@ def cascade(
     direct = set(roots) if status == INVALID and not derived_roots else set()
     after = dict(run.before)
     for node_id in run.affected:
-        after[node_id] = _changed(
-            run.before[node_id], run.carried[node_id], effective_time, node_id in direct
-        )
+        after[node_id] = _changed(run.before[node_id], run.carried[node_id], effective_time, node_id in direct)
     for node_id in reexamined:  # "it becomes PotentiallyStale (it is not restored blindly)"
-        after[node_id] = replace(
-            run.before[node_id], status=POTENTIALLY_STALE, invalidation=None, invalid_since=None
-        )
+        after[node_id] = replace(run.before[node_id], status=POTENTIALLY_STALE, invalidation=None, invalid_since=None)
     components = _components(run.affected, active)
     return Report(_impacts(run, after, reexamined, components), after, components, frozenset(run.affected))
 
 
 def is_active(edge: Edge, at: int) -> bool:
     """SEMANTICS 3: "when T lies in its interval and its rule, if any, is in force at T"; both half-open."""
-    return _contains(edge.effective_from, edge.effective_to, at) and _contains(
-        edge.rule_from, edge.rule_to, at
-    )
+    return _contains(edge.effective_from, edge.effective_to, at) and _contains(edge.rule_from, edge.rule_to, at)
 
 
 class _Run:
@@ -175,9 +169,7 @@ class _Run:
         the `Contradicts` edges of roots that do not fire)", by target."""
         looked_at: dict[str, list[Edge]] = {}
         for edge in self.arcs:
-            if edge.source in rose_before and (
-                self.fires(edge.source) or (depth == 1 and edge.type == CONTRADICTS)
-            ):
+            if edge.source in rose_before and (self.fires(edge.source) or (depth == 1 and edge.type == CONTRADICTS)):
                 looked_at.setdefault(edge.target, []).append(edge)
         return looked_at
 
@@ -202,9 +194,7 @@ class _Run:
     def carried_to(self, target: str) -> int:
         """ "C of its target rises to the maximum of" the classes of its in-edges."""
         necessary = {edge.source for edge in self.into[target] if edge.type in NECESSARY}
-        implicit = {
-            edge.source for edge in self.into[target] if edge.type in EVIDENTIAL and edge.group is None
-        }
+        implicit = {edge.source for edge in self.into[target] if edge.type in EVIDENTIAL and edge.group is None}
         contradicting = {edge.source for edge in self.into[target] if edge.type == CONTRADICTS}
         explicit: dict[str, list[Edge]] = {}
         for edge in self.into[target]:

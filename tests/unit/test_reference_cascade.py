@@ -66,9 +66,7 @@ def depth_and_via(report: Report, node_id: str) -> tuple[int, str | None]:
 @pytest.mark.parametrize("policy", BOTH_POLICIES)
 @pytest.mark.parametrize("propagation", BOTH_PROPAGATIONS)
 @pytest.mark.parametrize("necessary", ["Requires", "ValidOnlyWhen"])
-def test_invalid_travels_along_necessary_edges(
-    policy: Policy, propagation: Propagation, necessary: str
-) -> None:
+def test_invalid_travels_along_necessary_edges(policy: Policy, propagation: Propagation, necessary: str) -> None:
     # a fires in round 1, b in round 2. d is upstream of a: edges are never walked backwards.
     edges = [
         Edge("1", "a", "b", necessary),
@@ -476,12 +474,8 @@ def test_transitive_doubt_is_three_valued() -> None:
         Edge("8", "e", "f", "Requires"),
         Edge("9", "a", "g", "SupportedBy", "s"),
     ]
-    for (
-        policy
-    ) in BOTH_POLICIES:  # strict: the maximum C of the firing members is no more than PotentiallyStale
-        report = run(
-            "abcdefgx", edges, "a", status=POTENTIALLY_STALE, policy=policy, propagation="transitive"
-        )
+    for policy in BOTH_POLICIES:  # strict: the maximum C of the firing members is no more than PotentiallyStale
+        report = run("abcdefgx", edges, "a", status=POTENTIALLY_STALE, policy=policy, propagation="transitive")
         assert statuses(report) == dict.fromkeys("abcefg", POTENTIALLY_STALE)
     # With frontier a root in doubt still holds for all of them.
     assert statuses(run("abcdefgx", edges, "a", status=POTENTIALLY_STALE)) == {"a": POTENTIALLY_STALE}
