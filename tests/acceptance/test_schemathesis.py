@@ -7,6 +7,7 @@ Half of the ids that are generated are replaced by those of things that exist, s
 import json
 import os
 from collections.abc import Iterator
+from itertools import count, pairwise
 from typing import Any
 from uuid import UUID
 from zlib import crc32
@@ -59,7 +60,7 @@ def known(connection: httpx.Client) -> dict[str, list[str]]:
         *({"kind": "node", "key": key, "content": f"{key} is so"} for key in keys),
         *(
             {"kind": "edge", "source": source, "target": target, "edgeType": "SupportedBy"}
-            for source, target in zip(keys, keys[1:], strict=False)
+            for source, target in pairwise(keys)
         ),
         *({"kind": "evidence", "node": key, "evidenceType": "Document", "reference": "r"} for key in keys),
         {"kind": "rule", "name": "rule", "version": "1"},
@@ -117,7 +118,7 @@ def _put_known(values: Any, known: dict[str, list[str]], turn: int) -> None:
     database=None,
     suppress_health_check=list(HealthCheck),
 )
-def test_operation(case: schemathesis.Case, server: Server, known: dict[str, list[str]]) -> None:
+def test_operation(case: schemathesis.Case[Any], server: Server, known: dict[str, list[str]]) -> None:
     turn = crc32(repr((case.path_parameters, case.query, case.body)).encode(errors="replace"))
     if turn % 2:
         for values in (case.path_parameters, case.query, case.body):
@@ -141,25 +142,22 @@ TIMES = [
     "2026-01-01T02:00:00+02:00",
 ]
 ODD = [None, True, 0, -1, 1, 0.5, 1e-320, 1e308, 2**53, 2**63, 2**70, "", "x", "\u0000", [], {}, [1], {"a": 1}]
-FIELDS: dict[str, list[Any]] = {
-    **dict.fromkeys(("key", "source", "target", "node", "name", "supportGroup", "ruleName"), KEYS),
-    **dict.fromkeys(
-        ("memoryNodeId", "sourceNodeId", "targetNodeId", "memoryEdgeId", "memoryAssertionId", "supersededBy"), IDS
-    ),
-    **dict.fromkeys(("evidenceReferenceId", "sourceRuleId"), IDS),
-    **dict.fromkeys(
-        ("invalidSince", "createdAt", "effectiveFrom", "effectiveTo", "observedAt", "lastVerifiedAt"), TIMES
-    ),
-    **dict.fromkeys(("retractedAt", "recordedAt", "effectiveAt", "expiresAt"), TIMES),
-    **dict.fromkeys(("confidence", "baseConfidence", "weight", "importance"), [0, 1, 0.25, 1.0]),
-    **dict.fromkeys(("nodeType", "category", "evidenceType", "ruleVersion", "version"), ["x", "y", "z" * 100]),
-    **dict.fromkeys(("content", "reference", "details", "description", "pinReason", "pinnedBy"), ["text", "other"]),
+VALUES: dict[str, list[Any]] = {
+    "key source target node name supportGroup ruleName": KEYS,
+    "memoryNodeId sourceNodeId targetNodeId memoryEdgeId memoryAssertionId supersededBy": IDS,
+    "evidenceReferenceId sourceRuleId": IDS,
+    "invalidSince createdAt effectiveFrom effectiveTo observedAt lastVerifiedAt retractedAt recordedAt": TIMES,
+    "effectiveAt expiresAt": TIMES,
+    "confidence baseConfidence weight importance": [0, 1, 0.25, 1.0],
+    "nodeType category evidenceType ruleVersion version": ["x", "y", "z" * 100],
+    "content reference details description pinReason pinnedBy": ["text", "other"],
     "status": ["Valid", "PotentiallyStale", "Invalid"],
     "invalidation": ["Direct", "Derived"],
-    "isPinned": [True, False],
+    "isPinned first": [True, False],
     "minSupport": [1, 2, 1_000_000, 2.0],
     "edgeType": ["Requires", "DerivedFrom", "SupportedBy", "Contradicts", "Supersedes"],
 }
+FIELDS = {name: values for names, values in VALUES.items() for name in names.split()}
 FIELDS_OF = {
     kind: sorted(field.alias or name for name, field in model.model_fields.items() if name != "kind")
     for kind, model in (
@@ -193,28 +191,32 @@ def _line(draw: st.DrawFn) -> Json:
 def test_generated_lines(connection: httpx.Client) -> None:
     """Lines are loaded, or the first bad one is named and nothing is kept; loading what came out changes nothing."""
     loaded: list[int] = []
+    fleets = count(1)
 
     @settings(max_examples=EXAMPLES * 20, derandomize=True, deadline=None, database=None)
-    @given(st.lists(_line(), min_size=1, max_size=8), st.booleans())
-    def check(rows: list[Json], fresh: bool) -> None:
-        if fresh or not graphs:
-            graphs.append(new_graph(connection))
-            load(connection, graphs[-1], *({"kind": "node", "key": key, "content": "c"} for key in KEYS[:5]))
-        path = f"/memory-graphs/{graphs[-1]}/import"
-        before = export(connection, graphs[-1])
-        answer = connection.post(path, content=b"\n".join(map(_dumps, rows)), headers=LINES)
-        after = export(connection, graphs[-1])
-        if answer.status_code == 200:
-            again = ok(connection.post(path, content=after, headers=LINES))
-            assert not any([*again["added"].values(), *again["changed"].values()])
-            assert export(connection, graphs[-1]) == after
-            loaded.append(len(rows))
-        else:
-            assert 1 <= problem(answer, 422)["line"] <= len(rows)
-            assert after == before
+    @given(st.lists(st.lists(_line(), min_size=1, max_size=6), min_size=1, max_size=3))
+    def check(batches: list[list[Json]]) -> None:
+        connection.headers["X-Fleet-Id"] = str(UUID(int=next(fleets)))
+        graph = new_graph(connection)
+        load(connection, graph, *({"kind": "node", "key": key, "content": "c"} for key in KEYS[:5]))
+        path = f"/memory-graphs/{graph}/import"
+        for rows in batches:
+            before = export(connection, graph)
+            answer = connection.post(path, content=b"\n".join(map(_dumps, rows)), headers=LINES)
+            after = export(connection, graph)
+            if answer.status_code == 200:
+                again = ok(connection.post(path, content=after, headers=LINES))
+                assert not any([*again["added"].values(), *again["changed"].values()])
+                assert export(connection, graph) == after
+                loaded.append(len(rows))
+            else:
+                assert 1 <= problem(answer, 422)["line"] <= len(rows)
+                assert after == before
 
-    graphs: list[str] = []
-    check()
+    try:
+        check()
+    finally:
+        del connection.headers["X-Fleet-Id"]
     assert len(loaded) > EXAMPLES
 
 

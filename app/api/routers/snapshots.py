@@ -1,18 +1,16 @@
 """Graphs as the database knew them: snapshots, what changed between two of them, and bookmarks."""
 
 import hashlib
-from collections.abc import Iterable, Iterator
 from datetime import datetime
-from typing import Annotated, Any
+from typing import Annotated
 
 from fastapi import Header, Query, Request, Response
 
 from app.api.conditional import JSON, IfNoneMatch, not_modified
 from app.api.deps import Cursor, GraphId, Limit, Reader, Reading, Writer, answer, shown
+from app.api.past import written_diff, written_snapshot
 from app.api.routes import CREATE, READ_ONE, may_fail, router
-from app.api.streaming import NDJSON, Chunks, Streamed, json_array, ndjson, prefers_ndjson, within
-from app.api.wire import dumps, wire_timeless
-from app.domain.models import MemoryNode
+from app.api.streaming import NDJSON, Chunks, Streamed, prefers_ndjson, within
 from app.schemas import NewBookmark
 from app.schemas.fields import QueryInstant
 from app.schemas.outputs import Bookmark, Diff, Page, Snapshot, written
@@ -23,8 +21,6 @@ routes = router("snapshots")
 _GRAPH = "/memory-graphs/{graphId}"
 _FORMAT = "1"
 """Part of the ETag: raise it when the same rows begin to be written in another form."""
-
-Rows = Iterable[dict[str, Any]]
 
 AsOf = Annotated[
     QueryInstant | None,
@@ -55,12 +51,9 @@ def get_snapshot(
     The same `asOf` always gives the same bytes, so the answer may be kept for ever.
     """
 
-    def show(state: snapshot.Snapshot) -> Iterator[bytes]:
-        head = {"graphId": state.graph_id, "asOf": state.as_of}
-        edges, assertions = map(wire_timeless, state.edges), map(wire_timeless, state.assertions)
-        return _written(accept, "snapshot", head, map(_node, state.nodes), edges, assertions)
-
-    source = within(snapshot.open_snapshot(reading.store, reading.who, graph_id, as_of), show)
+    lines = prefers_ndjson(accept)
+    past = snapshot.open_snapshot(reading.store, reading.who, graph_id, as_of)
+    source = within(past, lambda state: written_snapshot(state, lines=lines))
     return _past(request, reading, source, as_of)
 
 
@@ -77,12 +70,9 @@ def get_diff(
 ) -> Response:
     """What was added, removed and changed in a graph between two system times."""
 
-    def show(found: snapshot.Diff) -> Iterator[bytes]:
-        head = {"graphId": found.graph_id, "from": found.start, "to": found.end}
-        parts = (map(_change, found.nodes), map(_change, found.edges), map(_change, found.assertions))
-        return _written(accept, "diff", head, *parts)
-
-    source = within(snapshot.diff(reading.store, reading.who, graph_id, start, end), show)
+    lines = prefers_ndjson(accept)
+    past = snapshot.diff(reading.store, reading.who, graph_id, start, end)
+    source = within(past, lambda found: written_diff(found, lines=lines))
     return _past(request, reading, source, start, end)
 
 
@@ -112,30 +102,3 @@ def _past(request: Request, reading: Reading, source: Chunks, *times: datetime |
     if unchanged:
         source.close()
     return unchanged or response
-
-
-def _written(accept: str | None, kind: str, head: dict[str, Any], *parts: Rows) -> Iterator[bytes]:
-    """Nodes, edges and assertions in the form that was asked for."""
-    if prefers_ndjson(accept):
-        yield from ndjson([{"kind": kind, **head}])
-        for name, rows in zip(("node", "edge", "assertion"), parts, strict=True):
-            yield from ndjson({"kind": name, **row} for row in rows)
-        return
-    yield dumps(head)[:-1]
-    for name, rows in zip(("nodes", "edges", "assertions"), parts, strict=True):
-        yield f',"{name}":'.encode()
-        yield from json_array(rows)
-    yield b"}"
-
-
-def _node(row: Any) -> dict[str, Any]:
-    """A node; of another graph's only what tells it apart, since its state is not of this graph."""
-    shown = wire_timeless(row)
-    if isinstance(row, MemoryNode):
-        return shown
-    return {name: shown[name] for name in ("memoryNodeId", "key", "graphId", "name")} | {"external": True}
-
-
-def _change(change: snapshot.Change[Any]) -> dict[str, Any]:
-    before, after = (None if row is None else wire_timeless(row) for row in (change.before, change.after))
-    return {"change": change.change, "before": before, "after": after}
