@@ -6,7 +6,8 @@ CREATE TEMP TABLE CascadeRoots (
 ) WITHOUT ROWID;
 
 -- Every node the cascade has reached. Carried is C of SEMANTICS 4; max(OldStatus, Carried) is N. Depth and ViaEdgeId
--- tell of the round in which the node was first affected, ReachedDepth and ReachedVia of the first look at it.
+-- tell of the round in which the node was first affected, ReachedDepth and ReachedVia of the first look at it, FiredDepth of the
+-- round in which it first fired.
 CREATE TEMP TABLE CascadeNodes (
     Ordinal         INTEGER PRIMARY KEY,
     MemoryNodeId    BLOB    NOT NULL UNIQUE,
@@ -21,6 +22,7 @@ CREATE TEMP TABLE CascadeNodes (
     ViaEdgeId       BLOB,
     ReachedDepth    INTEGER NOT NULL,
     ReachedVia      BLOB,
+    FiredDepth      INTEGER,
     NewStatus       INTEGER,
     NewInvalidation TEXT,
     NewInvalidSince INTEGER,
@@ -62,6 +64,16 @@ CREATE TEMP TABLE CascadeGroups (
     InvalidMembers  INTEGER NOT NULL,
     DoubtfulMembers INTEGER NOT NULL,
     PRIMARY KEY (TargetNodeId, SupportGroup)
+) WITHOUT ROWID;
+
+-- Active Supersedes edges of nodes that fired, into nodes to which that can matter: those to be looked at again, and
+-- protected ones.
+CREATE TEMP TABLE CascadeReplacements (
+    MemoryEdgeId BLOB    NOT NULL PRIMARY KEY,
+    SourceNodeId BLOB    NOT NULL,
+    TargetNodeId BLOB    NOT NULL,
+    Depth        INTEGER NOT NULL,
+    IsFallen     INTEGER NOT NULL
 ) WITHOUT ROWID;
 
 -- Nodes met on a walk through the graph, with their distance from its start.

@@ -21,6 +21,7 @@ INVALIDITY = {"status", "invalid_since", "invalidation"}
 BOOKKEEPING = {"updated_at", "valid_from", "version"}
 
 
+@settings(max_examples=500)
 @given(case=cases(), other_tenant=st.booleans())
 def test_every_impact_and_every_node_is_what_the_reference_model_says(
     database: Database, case: Case, other_tenant: bool
@@ -44,7 +45,7 @@ def test_every_impact_and_every_node_is_what_the_reference_model_says(
     assert database.rows(stranger.who) == strangers
 
 
-@settings(max_examples=150)
+@settings(max_examples=100)
 @given(case=cases())
 def test_a_plan_is_the_real_run_and_changes_nothing(database: Database, case: Case) -> None:
     graph = GraphBuilder(database.store)

@@ -144,6 +144,67 @@ def test_an_edge_counts_while_its_interval_and_its_rule_hold(graph: GraphBuilder
     assert set(outcomes(report)) == {"a", "from", "rule from", "both"}
 
 
+def test_two_edges_of_one_source_in_a_group_count_once(graph: GraphBuilder) -> None:
+    # x needs two of its group. p gives two edges and q one: two sources. Without q one is left, however many edges.
+    group = {"support_group": "g", "min_support": 2}
+    graph.load(
+        *map(node, "pqx"),
+        edge("p", "x", "SupportedBy", **group),
+        edge("p", "x", "DerivedFrom", **group),
+        edge("q", "x", "SupportedBy", **group),
+    )
+
+    graph.invalidate("q")
+
+    assert graph.statuses() == {"q": "Invalid", "x": "Invalid"}
+
+
+def test_of_differing_minima_in_a_group_the_largest_active_one_counts(graph: GraphBuilder) -> None:
+    # x asks for 1 by one edge, for 2 by another: 2 counts. y asked for 2 by an edge that is over: 1 counts.
+    graph.load(
+        *map(node, "pqxy"),
+        edge("p", "x", "SupportedBy", support_group="g", min_support=1),
+        edge("q", "x", "SupportedBy", support_group="g", min_support=2),
+        edge("p", "y", "SupportedBy", support_group="g", min_support=1),
+        edge("q", "y", "SupportedBy", support_group="g", min_support=1),
+        edge("q", "y", "DerivedFrom", support_group="g", min_support=2, effective_to=DAY),
+    )
+
+    graph.invalidate("p", effective_time=DAY)
+
+    assert graph.statuses() == {"p": "Invalid", "x": "Invalid"}
+
+
+def test_a_group_that_cannot_hold_falls_with_its_first_loss(graph: GraphBuilder) -> None:
+    # "k above the number of sources never holds" - which is found out when a member fires.
+    graph.load(
+        *map(node, "pqx"),
+        *(edge(source, "x", "SupportedBy", support_group="g", min_support=5) for source in "pq"),
+    )
+
+    graph.invalidate("p")
+
+    assert graph.statuses() == {"p": "Invalid", "x": "Invalid"}
+
+
+def test_a_replacement_in_doubt_still_stands_for_what_it_replaces(graph: GraphBuilder) -> None:
+    # root → new by one necessary edge, new supersedes old. A root in doubt makes new PotentiallyStale under
+    # transitive, and new fires; only "an affected node with C = Invalid" gives old to be examined again.
+    graph.load(
+        *map(node, ["root", "new"]),
+        node("old", status="Invalid", invalidation="Derived"),
+        edge("root", "new"),
+        edge("new", "old", "Supersedes"),
+    )
+
+    doubted = graph.invalidate("root", status="PotentiallyStale", propagation="transitive")
+    assert outcomes(doubted) == dict.fromkeys(["root", "new"], "MarkedPotentiallyStale")
+    assert graph.node("old").status == "Invalid"
+
+    fallen = graph.invalidate("root", propagation="transitive")
+    assert outcomes(fallen)["old"] == "Reexamine"
+
+
 # Plans
 
 

@@ -86,7 +86,7 @@ def cascade(
     derived_roots: bool = False,
 ) -> Report:
     """`derived_roots`: "the roots of child runs and of runs caused by a `Supersedes` edge are derived"."""
-    active = [edge for edge in edges if is_active(edge, effective_time)]
+    active = counting([edge for edge in edges if is_active(edge, effective_time)])
     run = _Run({node.id: node for node in nodes}, active, policy, propagation, override_pinned)
     run.rounds(roots, status)
 
@@ -105,6 +105,18 @@ def cascade(
 def is_active(edge: Edge, at: int) -> bool:
     """SEMANTICS 3: "when T lies in its interval and its rule, if any, is in force at T"; both half-open."""
     return _contains(edge.effective_from, edge.effective_to, at) and _contains(edge.rule_from, edge.rule_to, at)
+
+
+def counting(active: list[Edge]) -> list[Edge]:
+    """SEMANTICS 3: "A `Supersedes` edge inside a strongly connected component (of active necessary, evidential and
+    `Supersedes` edges) does not count": one whose target can be walked back to its source."""
+    forward: dict[str, set[str]] = {}
+    for edge in active:
+        forward.setdefault(edge.source, set())
+        forward.setdefault(edge.target, set())
+        if edge.type != CONTRADICTS:
+            forward[edge.source].add(edge.target)
+    return [edge for edge in active if edge.type != SUPERSEDES or edge.source not in _walk(edge.target, forward)]
 
 
 class _Run:

@@ -553,3 +553,20 @@ def test_inactive_edges_are_no_members_and_bring_no_k() -> None:
         Edge("5", "b", "e", "ObservedFrom", "g", 2, rule_to=T),
     ]
     assert statuses(run("abde", edges, "a")) == {"a": INVALID, "d": INVALID}
+
+
+def test_a_replacement_inside_a_circle_does_not_count() -> None:
+    # a and b replace each other, so neither edge counts: b stays as it is when a falls, and is not even reached. c leads
+    # back to neither: its replacement by a counts.
+    nodes = [Node("a"), Node("b", INVALID, "Derived", 1), Node("c", INVALID, "Derived", 1), Node("p", pinned=True)]
+    edges = [
+        Edge("1", "a", "b", "Supersedes"),
+        Edge("2", "b", "a", "Supersedes"),
+        Edge("3", "a", "c", "Supersedes"),
+        Edge("4", "a", "p", "Supersedes"),
+        Edge("5", "p", "a", "SupportedBy", group="g"),
+    ]
+    report = run(nodes, edges, "a")
+    assert set(report.impacts) == {"a", "c"}
+    assert report.impacts["c"].outcome == "Reexamine"
+    assert report.nodes["b"].status == INVALID

@@ -9,7 +9,7 @@ from app.store.ports import CascadeOrder
 from app.store.session import LEVELS
 from app.store.sqlite.session import SqliteSession
 
-_WORK_TABLES = ("nodes", "risen", "looked", "groups")
+_WORK_TABLES = ("nodes", "risen", "looked", "groups", "replacements")
 
 
 class SqliteCascade:
@@ -39,7 +39,7 @@ class SqliteCascade:
         execute("cascade_start", **binds)
         execute("cascade_start_risen", **binds)
         self._rounds(binds)
-        execute("cascade_reexamine", **binds)
+        self._look_at_replacements(binds)
         execute("cascade_conclude", **binds)
         self._find_components(binds)
         execute("cascade_record_impacts", **binds)
@@ -57,8 +57,26 @@ class SqliteCascade:
             execute("cascade_clear_risen")
             if not execute("cascade_rise", depth=depth, **binds):
                 return
-            execute("cascade_apply")
+            execute("cascade_apply", depth=depth)
             execute("cascade_clear_looked")
+
+    def _look_at_replacements(self, binds: dict[str, Any]) -> None:
+        """What a fallen node superseded is to be re-examined, unless the replacement lies inside a circle."""
+        if not self._session.execute("cascade_find_replacements", **binds):
+            return
+        ordinals: dict[bytes, int] = {}
+
+        def numbered(pairs: list[tuple[Any, Any]]) -> list[tuple[int, int]]:
+            return [tuple(ordinals.setdefault(end, len(ordinals)) for end in pair) for pair in pairs]  # type: ignore[misc]
+
+        circles = _circles(numbered(self._session.pairs("cascade_circle_pairs", **binds)))
+        circle_of = {ordinal: number for number, circle in enumerate(circles) for ordinal in circle}
+        for source, target in self._session.pairs("cascade_replacement_pairs"):
+            circle = circle_of.get(ordinals.get(source, -1))
+            if circle is not None and circle == circle_of.get(ordinals.get(target, -1)):
+                self._session.execute("cascade_drop_replacement", source_node_id=source, target_node_id=target)
+        self._session.execute("cascade_reach_replaced", **binds)
+        self._session.execute("cascade_reexamine")
 
     def _find_components(self, binds: dict[str, Any]) -> None:
         """Record the strongly connected components of more than one affected node, numbered by their smallest id."""

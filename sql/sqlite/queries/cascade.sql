@@ -16,16 +16,20 @@ DELETE FROM CascadeLooked;
 -- name: cascade_clear_groups
 DELETE FROM CascadeGroups;
 
+-- name: cascade_clear_replacements
+DELETE FROM CascadeReplacements;
+
 -- name: cascade_add_root
 INSERT INTO CascadeRoots (MemoryNodeId) VALUES (:memory_node_id);
 
 -- name: cascade_start
 -- Round 0: every root that is not protected is affected.
 INSERT INTO CascadeNodes (MemoryNodeId, OldStatus, OldInvalidation, OldInvalidSince, IsProtected, IsRoot, Carried, Depth,
-                          ReachedDepth)
+                          ReachedDepth, FiredDepth)
 SELECT n.MemoryNodeId, n.Status, n.Invalidation, n.InvalidSince,
        CASE WHEN n.IsPinned = 1 AND :override_pinned = 0 THEN 1 ELSE 0 END, 1,
-       CASE WHEN n.IsPinned = 1 AND :override_pinned = 0 THEN 0 ELSE :status END, 0, 0
+       CASE WHEN n.IsPinned = 1 AND :override_pinned = 0 THEN 0 ELSE :status END, 0, 0,
+       CASE WHEN (n.IsPinned = 0 OR :override_pinned = 1) AND (:status = 2 OR :transitive = 1) THEN 0 END
 FROM CascadeRoots AS r
 CROSS JOIN MemoryNodes AS n ON n.MemoryNodeId = r.MemoryNodeId
 WHERE n.TenantId = :tenant_id AND n.FleetId = :fleet_id;
@@ -40,7 +44,7 @@ WHERE c.IsProtected = 0;
 
 -- name: cascade_look
 -- Active out-edges of the firing nodes that rose in the round before; contradictions count from both ends, and of
--- roots also where they do not fire.
+-- roots also where they do not fire. Supersedes edges raise nothing: they are looked at once, when the rounds are over.
 INSERT INTO CascadeLooked (TargetNodeId, MemoryEdgeId, SourceNodeId, EdgeType, SupportGroup,
                            Carried, StatusBefore, StatusAfter, IsRoot)
 SELECT e.TargetNodeId, e.MemoryEdgeId, e.SourceNodeId, e.EdgeType, COALESCE(e.SupportGroup, ''),
@@ -48,7 +52,7 @@ SELECT e.TargetNodeId, e.MemoryEdgeId, e.SourceNodeId, e.EdgeType, COALESCE(e.Su
 FROM CascadeRisen AS r
 CROSS JOIN ActiveEdges AS e ON e.SourceNodeId = r.MemoryNodeId
 WHERE e.TenantId = :tenant_id AND e.FleetId = :fleet_id
-  AND e.ActiveFrom <= :effective_time AND e.ActiveTo > :effective_time
+  AND e.ActiveFrom <= :effective_time AND e.ActiveTo > :effective_time AND e.EdgeType <> 'Supersedes'
   AND (r.Fires = 1 OR (r.IsRoot = 1 AND e.EdgeType = 'Contradicts'))
 UNION ALL
 SELECT e.SourceNodeId, e.MemoryEdgeId, e.TargetNodeId, e.EdgeType, '',
@@ -123,9 +127,8 @@ SELECT c.MemoryNodeId, v.Carried,
        CASE WHEN c.Carried = 0 THEN v.ViaEdgeId ELSE c.ViaEdgeId END
 FROM (
     SELECT k.TargetNodeId,
-           MIN(CASE WHEN k.EdgeType <> 'Supersedes' THEN k.MemoryEdgeId END) AS ViaEdgeId,
+           MIN(k.MemoryEdgeId) AS ViaEdgeId,
            MAX(CASE
-               WHEN k.EdgeType = 'Supersedes' THEN 0
                WHEN k.EdgeType IN ('Requires', 'ValidOnlyWhen') THEN k.Carried
                WHEN k.EdgeType = 'Contradicts' THEN CASE WHEN k.Carried = 2 OR k.IsRoot = 1 THEN 1 ELSE 0 END
                WHEN k.SupportGroup = '' THEN CASE WHEN g.InvalidMembers = g.Members THEN 2
@@ -142,24 +145,77 @@ WHERE v.Carried > c.Carried AND c.IsProtected = 0;
 
 -- name: cascade_apply
 -- The row always exists: the conflict is what finds it, so the work follows the risen nodes, not the reached ones.
-INSERT INTO CascadeNodes (MemoryNodeId, OldStatus, IsProtected, IsRoot, Carried, Depth, ViaEdgeId, ReachedDepth)
-SELECT r.MemoryNodeId, 0, 0, 0, r.Carried, r.Depth, r.ViaEdgeId, 0
+INSERT INTO CascadeNodes (MemoryNodeId, OldStatus, IsProtected, IsRoot, Carried, Depth, ViaEdgeId, ReachedDepth,
+                          FiredDepth)
+SELECT r.MemoryNodeId, 0, 0, 0, r.Carried, r.Depth, r.ViaEdgeId, 0, CASE WHEN r.Fires = 1 THEN :depth END
 FROM CascadeRisen AS r
 WHERE 1 = 1
 ON CONFLICT (MemoryNodeId) DO UPDATE
-SET Carried = excluded.Carried, Depth = excluded.Depth, ViaEdgeId = excluded.ViaEdgeId;
+SET Carried = excluded.Carried, Depth = excluded.Depth, ViaEdgeId = excluded.ViaEdgeId,
+    FiredDepth = COALESCE(CascadeNodes.FiredDepth, excluded.FiredDepth);
+
+-- name: cascade_find_replacements
+INSERT INTO CascadeReplacements (MemoryEdgeId, SourceNodeId, TargetNodeId, Depth, IsFallen)
+SELECT e.MemoryEdgeId, e.SourceNodeId, e.TargetNodeId, s.FiredDepth + 1, CASE WHEN s.Carried = 2 THEN 1 ELSE 0 END
+FROM CascadeNodes AS s
+CROSS JOIN ActiveEdges AS e ON e.SourceNodeId = s.MemoryNodeId AND e.EdgeType = 'Supersedes'
+CROSS JOIN MemoryNodes AS n ON n.MemoryNodeId = e.TargetNodeId
+WHERE s.FiredDepth IS NOT NULL AND e.TenantId = :tenant_id AND e.FleetId = :fleet_id
+  AND e.ActiveFrom <= :effective_time AND e.ActiveTo > :effective_time
+  AND n.TenantId = :tenant_id AND n.FleetId = :fleet_id
+  AND (n.Invalidation = 'Derived' OR (n.IsPinned = 1 AND :override_pinned = 0));
+
+-- name: cascade_circle_pairs
+-- Every active edge but contradictions that lies behind a replaced node: what can close a circle with its replacement.
+WITH RECURSIVE Reached (MemoryNodeId) AS (
+    SELECT p.TargetNodeId
+    FROM CascadeReplacements AS p
+    UNION
+    SELECT e.TargetNodeId
+    FROM Reached AS r
+    JOIN ActiveEdges AS e ON e.SourceNodeId = r.MemoryNodeId
+    WHERE e.TenantId = :tenant_id AND e.FleetId = :fleet_id AND e.EdgeType <> 'Contradicts'
+      AND e.ActiveFrom <= :effective_time AND e.ActiveTo > :effective_time
+)
+SELECT e.SourceNodeId, e.TargetNodeId
+FROM Reached AS r
+CROSS JOIN ActiveEdges AS e ON e.SourceNodeId = r.MemoryNodeId
+WHERE e.TenantId = :tenant_id AND e.FleetId = :fleet_id AND e.EdgeType <> 'Contradicts'
+  AND e.ActiveFrom <= :effective_time AND e.ActiveTo > :effective_time;
+
+-- name: cascade_replacement_pairs
+SELECT p.SourceNodeId, p.TargetNodeId
+FROM CascadeReplacements AS p;
+
+-- name: cascade_drop_replacement
+-- One inside a circle does not count (SEMANTICS 3).
+DELETE FROM CascadeReplacements WHERE SourceNodeId = :source_node_id AND TargetNodeId = :target_node_id;
+
+-- name: cascade_reach_replaced
+-- The first look at a node can have been over a replacement.
+INSERT INTO CascadeNodes (MemoryNodeId, OldStatus, OldInvalidation, OldInvalidSince, IsProtected, IsRoot, Carried,
+                          Depth, ReachedDepth, ReachedVia)
+SELECT n.MemoryNodeId, n.Status, n.Invalidation, n.InvalidSince,
+       CASE WHEN n.IsPinned = 1 AND :override_pinned = 0 THEN 1 ELSE 0 END, 0, 0, p.Depth, p.Depth, p.ViaEdgeId
+FROM (
+    SELECT q.TargetNodeId, q.Depth, MIN(q.MemoryEdgeId) AS ViaEdgeId
+    FROM CascadeReplacements AS q
+    WHERE q.Depth = (SELECT MIN(o.Depth) FROM CascadeReplacements AS o WHERE o.TargetNodeId = q.TargetNodeId)
+    GROUP BY q.TargetNodeId, q.Depth
+) AS p
+CROSS JOIN MemoryNodes AS n ON n.MemoryNodeId = p.TargetNodeId
+WHERE n.TenantId = :tenant_id AND n.FleetId = :fleet_id
+ON CONFLICT (MemoryNodeId) DO UPDATE
+SET ReachedDepth = excluded.ReachedDepth, ReachedVia = excluded.ReachedVia
+WHERE excluded.ReachedDepth < CascadeNodes.ReachedDepth
+   OR (excluded.ReachedDepth = CascadeNodes.ReachedDepth AND excluded.ReachedVia < CascadeNodes.ReachedVia);
 
 -- name: cascade_reexamine
 -- What a fallen node superseded is to be looked at again, where it is Invalid for want of ground only.
 UPDATE CascadeNodes
 SET IsReexamined = 1
-WHERE OldStatus = 2 AND OldInvalidation = 'Derived' AND Carried < 2 AND IsProtected = 0
-  AND MemoryNodeId IN (
-    SELECT e.TargetNodeId
-    FROM CascadeNodes AS s
-    CROSS JOIN ActiveEdges AS e ON e.SourceNodeId = s.MemoryNodeId AND e.EdgeType = 'Supersedes'
-    WHERE s.Carried = 2 AND e.TenantId = :tenant_id AND e.FleetId = :fleet_id
-      AND e.ActiveFrom <= :effective_time AND e.ActiveTo > :effective_time);
+WHERE OldInvalidation = 'Derived' AND Carried < 2 AND IsProtected = 0
+  AND MemoryNodeId IN (SELECT p.TargetNodeId FROM CascadeReplacements AS p WHERE p.IsFallen = 1);
 
 -- name: cascade_conclude
 -- The state every reached node is left in. Direct is what a caller's root becomes, derived or not before.
@@ -173,8 +229,8 @@ SET NewStatus = CASE WHEN IsReexamined = 1 THEN 1 WHEN Carried > OldStatus THEN 
                            WHEN Carried = 2 AND (OldInvalidSince IS NULL OR OldInvalidSince > :invalid_since)
                            THEN :invalid_since
                            ELSE OldInvalidSince END,
-    Depth = CASE WHEN IsReexamined = 1 THEN ReachedDepth ELSE Depth END,
-    ViaEdgeId = CASE WHEN IsReexamined = 1 THEN ReachedVia ELSE ViaEdgeId END;
+    Depth = CASE WHEN IsReexamined = 1 OR IsProtected = 1 THEN ReachedDepth ELSE Depth END,
+    ViaEdgeId = CASE WHEN IsReexamined = 1 OR IsProtected = 1 THEN ReachedVia ELSE ViaEdgeId END;
 
 -- name: cascade_support_pairs
 -- Edges among affected nodes that can close a circle, by the ordinals of their ends.

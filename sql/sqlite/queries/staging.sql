@@ -54,6 +54,13 @@ WHERE r.SourceRuleId <> s.SourceRuleId OR r.Name <> s.Name OR r.Version <> s.Ver
    OR r.EffectiveAt <> s.EffectiveAt OR (s.ExpiresAt IS NOT NULL AND r.ExpiresAt IS NOT s.ExpiresAt)
    OR (s.Description IS NOT NULL AND r.Description IS NOT s.Description)
 UNION ALL
+SELECT s.Line, 'expiresAt must be later than effectiveAt'
+FROM StagedRules AS s
+CROSS JOIN SystemClock AS k
+LEFT JOIN SourceRules AS r
+    ON r.SourceRuleId = s.SourceRuleId AND r.TenantId = :tenant_id AND r.FleetId = :fleet_id
+WHERE s.ExpiresAt <= COALESCE(s.EffectiveAt, r.EffectiveAt, k.TransactionStamp)
+UNION ALL
 SELECT MAX(s.Line), 'rule ' || MAX(s.Name) || ' ' || MAX(s.Version) || ' stands on an earlier line too'
 FROM StagedRules AS s
 GROUP BY s.SourceRuleId
