@@ -11,10 +11,11 @@ from app.demo import MEMORY
 from app.domain.models import Impact, MemoryEdge, MemoryNode, Principal
 from app.schemas import NewGraph, NewInvalidation
 from app.services import exchange, invalidate, snapshot
-from app.services.reports import PathStep, Report, Staleness
+from app.services.reports import Report, Staleness
 from app.services.staleness import staleness
 from app.settings import Settings
 from app.store.ports import Store
+from app.store.repositories.invalidations import PathStep
 from app.wiring import open_store
 
 ROOT = "price-list"

@@ -127,22 +127,30 @@ def _default_id(body: NewEdge, source: MemoryNode, target: MemoryNode) -> UUID:
 def _supersede(uow: UnitOfWork, edge: MemoryEdge, source: MemoryNode, target: MemoryNode) -> Report | None:
     """The replaced node falls while the replacing one stands; supports from the one to the other end (SEMANTICS 3)."""
     at = edge.effective_from or uow.stamp
-    if edge.effective_to is not None and edge.effective_to <= uow.stamp:
-        return None
-    uow.edges.end_supports(target.memory_node_id, source.memory_node_id, at)
-    if at > uow.stamp:
-        return None
-    if not _stands(uow, source, uow.stamp):
+    if edge.effective_to is None or edge.effective_to > uow.stamp:
+        ended = uow.edges.end_supports(target.memory_node_id, source.memory_node_id, at)
+        if ended:
+            uow.outbox.add("EdgeChanged", source.memory_node_id, uow.stamp)
+    replacing = {other.memory_node_id for other in uow.edges.superseders(target.memory_node_id, uow.stamp)}
+    if source.memory_node_id not in replacing or not _stands(uow, source.memory_node_id, source.status, uow.stamp):
         return None
     if uow.edges.closes_circle(target.memory_node_id, source.memory_node_id, uow.stamp):
         return None
-    return invalidate.invalidate_derived(
-        uow, [target.memory_node_id], f"Superseded by {name_of(source)}.", effective_time=at
-    )
+    rule = uow.rules.find(edge.source_rule_id) if edge.source_rule_id else None
+    since = max(at, rule.effective_at) if rule else at
+    reason = f"Superseded by {name_of(source)}."
+    return invalidate.invalidate_derived(uow, [target.memory_node_id], reason, effective_time=since)
 
 
-def _stands(view: View, node: MemoryNode, at: datetime) -> bool:
-    """A node that was itself superseded still stands for what it replaces."""
-    return node.status != "Invalid" or any(
-        superseder.status != "Invalid" for superseder in view.edges.superseders(node.memory_node_id, at)
-    )
+def _stands(view: View, node_id: UUID, status: str, at: datetime) -> bool:
+    """Whether a node is not Invalid, or is itself superseded by one that stands."""
+    seen, waiting = {node_id}, [(node_id, status)]
+    while waiting:
+        id_, status = waiting.pop()
+        if status != "Invalid":
+            return True
+        for other in view.edges.superseders(id_, at):
+            if other.memory_node_id not in seen:
+                seen.add(other.memory_node_id)
+                waiting.append((other.memory_node_id, other.status))
+    return False

@@ -12,9 +12,9 @@ from app.domain.models import Impact, InvalidationRun, MemoryNode, Page, Princip
 from app.schemas import NewInvalidation
 from app.services import cursors, graphs
 from app.services.nodes import get as get_node
-from app.services.reports import Cycle, PathStep, Report
+from app.services.reports import Cycle, Report
 from app.store.ports import CascadeOrder, Store
-from app.store.repositories.invalidations import Request
+from app.store.repositories.invalidations import PathStep, Request
 from app.store.unit import UnitOfWork, View
 
 FIRST_PAGE = 100
@@ -135,28 +135,10 @@ def all_impacts(view: View, run_id: UUID) -> Iterator[Impact]:
 def path(view: View, run_id: UUID, node_id: UUID) -> list[PathStep]:
     """The way the run first reached a node, root first, read back by via edges."""
     run = _known(view, run_id)
-    steps: list[PathStep] = []
-    impact = view.invalidations.impact(run_id, node_id)
-    if impact is None:
+    steps = view.invalidations.path(run_id, node_id, run.committed_at or view.now)
+    if not steps:
         raise NotFound("Impact of that run on node", [node_id])
-    while impact:
-        edge = None
-        if impact.via_edge_id is not None and run.committed_at is not None:
-            edge = view.edges.find_known(impact.via_edge_id, run.committed_at)
-        steps.append(
-            PathStep(
-                impact.memory_node_id,
-                impact.key,
-                impact.depth,
-                impact.via_edge_id,
-                edge.edge_type if edge else None,
-            )
-        )
-        if edge is None:
-            break
-        came_from = edge.source_node_id if edge.target_node_id == impact.memory_node_id else edge.target_node_id
-        impact = view.invalidations.impact(run_id, came_from)
-    return steps[::-1]
+    return steps
 
 
 def _read(uow: UnitOfWork, body: NewInvalidation) -> tuple[Request, list[UUID]]:

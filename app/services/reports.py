@@ -31,16 +31,6 @@ class Report(NamedTuple):
     dry_run: bool
 
 
-class PathStep(NamedTuple):
-    """A node on the way a cascade took, and the edge by which it was reached."""
-
-    memory_node_id: UUID
-    key: str | None
-    depth: int
-    via_edge_id: UUID | None
-    edge_type: str | None
-
-
 class Cause(NamedTuple):
     """Why a node lost its ground.
 

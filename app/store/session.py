@@ -32,7 +32,10 @@ class Codec(Protocol):
         """An id as it comes from the driver, as a UUID."""
 
     def instant(self, value: Any) -> Any:
-        """A time as it comes from the driver, in UTC; the end of time is None."""
+        """A time as it comes from the driver, in UTC."""
+
+    def period_end(self, value: Any) -> Any:
+        """The end of a row's system time; None for a row that is current."""
 
 
 class Session:
@@ -92,6 +95,8 @@ class Session:
     def _converter(self, column: str) -> Converter | None:
         if column.endswith(("Id", "SupersededBy")):
             return self.codec.uuid
+        if column == "ValidTo":
+            return self.codec.period_end
         if column.endswith(("At", "From", "To", "Since", "Time", "AsOf")):
             return self.codec.instant
         if column.endswith("Status") and column != "RunStatus":

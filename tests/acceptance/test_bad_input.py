@@ -520,7 +520,7 @@ BAD_LINES = {
     "unknown kind": (b'{"kind":"nodule","key":"x"}', None),
     "unknown field": (b'{"kind":"node","key":"x","colour":"red"}', "/colour"),
     "no key and no id": (b'{"kind":"node","name":"x"}', "/key"),
-    "no name": (b'{"kind":"node"}', "/name"),
+    "no name": (b'{"kind":"node"}', "/key"),
     "oversized key": (b'{"kind":"node","key":"%s"}' % (b"k" * 257), "/key"),
     "NUL": (b'{"kind":"node","key":"a\\u0000b"}', "/key"),
     "half a pair": (b'{"kind":"node","key":"\\udfff"}', None),

@@ -11,8 +11,9 @@ from app.domain.errors import Invalid, NotFound, PlanChanged
 from app.domain.models import Impact, InvalidationRun, Page
 from app.schemas import EdgePatch, GraphPatch, NewEdge, NewRule
 from app.services import edges, graphs, invalidate, nodes, rules, staleness
-from app.services.reports import Cause, PathStep, Report
+from app.services.reports import Cause, Report
 from app.store.ports import Store
+from app.store.repositories.invalidations import PathStep
 from tests.contract.builder import DAY, GraphBuilder, assertion, edge, node, outcomes, rule
 from tests.contract.engines import Database
 

@@ -556,8 +556,8 @@ def test_inactive_edges_are_no_members_and_bring_no_k() -> None:
 
 
 def test_a_replacement_inside_a_circle_does_not_count() -> None:
-    # a and b replace each other, so neither edge counts: b stays as it is when a falls, and is not even reached. c leads
-    # back to neither: its replacement by a counts.
+    # a and b replace each other, so neither edge counts: b stays as it is when a falls, unreached. c leads back to
+    # neither: its replacement by a counts.
     nodes = [Node("a"), Node("b", INVALID, "Derived", 1), Node("c", INVALID, "Derived", 1), Node("p", pinned=True)]
     edges = [
         Edge("1", "a", "b", "Supersedes"),

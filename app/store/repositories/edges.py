@@ -18,12 +18,6 @@ class Neighbour(NamedTuple):
     status: str
 
 
-class KnownEdge(NamedTuple):
-    source_node_id: UUID
-    target_node_id: UUID
-    edge_type: str
-
-
 class Edges:
     def __init__(self, session: Session) -> None:
         self._session = session
@@ -33,10 +27,6 @@ class Edges:
 
     def find(self, edge_id: UUID) -> MemoryEdge | None:
         return self._session.one(MemoryEdge, "edge_find", memory_edge_id=edge_id)
-
-    def find_known(self, edge_id: UUID, as_of: datetime) -> KnownEdge | None:
-        """The edge as the database knew it at ``as_of``."""
-        return self._session.one(KnownEdge, "edge_find_known", memory_edge_id=edge_id, as_of=as_of)
 
     def page(
         self,
@@ -80,13 +70,15 @@ class Edges:
         """Versions known at ``end`` and begun after ``start``, by id."""
         return self._session.stream(MemoryEdge, "edges_new_between", graph_id=graph_id, start_time=start, end_time=end)
 
-    def end_supports(self, superseded_id: UUID, superseder_id: UUID, effective_time: datetime) -> None:
-        """A replacement does not rest on what it replaces (SEMANTICS 3)."""
-        self._session.execute(
-            "edge_end_supports",
-            superseded_id=superseded_id,
-            superseder_id=superseder_id,
-            effective_time=effective_time,
+    def end_supports(self, superseded_id: UUID, superseder_id: UUID, effective_time: datetime) -> int:
+        """A replacement does not rest on what it replaces (SEMANTICS 3); how many edges that ended."""
+        binds = {
+            "superseded_id": superseded_id,
+            "superseder_id": superseder_id,
+            "effective_time": effective_time,
+        }
+        return self._session.execute("edge_end_supports", **binds) + self._session.execute(
+            "edge_drop_supports", **binds
         )
 
     def closes_circle(self, superseded_id: UUID, superseder_id: UUID, effective_time: datetime) -> bool:

@@ -44,10 +44,24 @@ class Request(NamedTuple):
     requested_at: datetime
 
 
-class RootCause(NamedTuple):
+class MarkingRun(NamedTuple):
+    """A run that marked a node, or found it marked."""
+
     run_id: UUID
     reason: str
     effective_time: datetime
+    committed_at: datetime
+    is_derived: bool
+
+
+class PathStep(NamedTuple):
+    """A node on the way a cascade took, and the edge by which it was reached."""
+
+    memory_node_id: UUID
+    key: str | None
+    depth: int
+    via_edge_id: UUID | None
+    edge_type: str | None
 
 
 class _Count(NamedTuple):
@@ -168,9 +182,6 @@ class Invalidations:
             Impact, "impact_page", run_id=run_id, outcome=None, after_depth=0, after_id=None, limit=2**62
         )
 
-    def impact(self, run_id: UUID, node_id: UUID) -> Impact | None:
-        return self._session.one(Impact, "impact_find", run_id=run_id, memory_node_id=node_id)
-
     def count_by_outcome(self, run_id: UUID) -> dict[str, int]:
         return dict(self._session.rows(_Count, "impact_count_by_outcome", run_id=run_id))
 
@@ -188,6 +199,10 @@ class Invalidations:
             members.setdefault(row.component, []).append(row.memory_node_id)
         return members
 
-    def last_request_for(self, node_id: UUID, status: str) -> RootCause | None:
-        """The newest run that named the node as a root and left it at ``status``."""
-        return self._session.one(RootCause, "staleness_requests", memory_node_id=node_id, status=LEVELS[status])
+    def path(self, run_id: UUID, node_id: UUID, as_of: datetime) -> list[PathStep]:
+        """The way the run first reached the node, root first; empty where it did not."""
+        return self._session.rows(PathStep, "impact_path", run_id=run_id, memory_node_id=node_id, as_of=as_of)
+
+    def marking(self, node_id: UUID) -> list[MarkingRun]:
+        """The runs that marked the node since it was last Valid, newest first, 100 at most."""
+        return self._session.rows(MarkingRun, "staleness_runs", memory_node_id=node_id)

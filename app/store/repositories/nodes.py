@@ -18,6 +18,15 @@ class ExternalNode(NamedTuple):
     name: str
 
 
+class KnownNode(NamedTuple):
+    """A node as it is, or as it last was."""
+
+    memory_node_id: UUID
+    key: str | None
+    name: str
+    status: str
+
+
 class WalkedNode(NamedTuple):
     """A node that is not Valid, met on the way back from another one, at which an explanation ends."""
 
@@ -89,6 +98,10 @@ class Nodes:
     def new_between(self, graph_id: UUID, start: datetime, end: datetime) -> Iterator[MemoryNode]:
         """Versions known at ``end`` and begun after ``start``, by id."""
         return self._session.stream(MemoryNode, "nodes_new_between", graph_id=graph_id, start_time=start, end_time=end)
+
+    def last_known(self, node_id: UUID) -> KnownNode | None:
+        """Also a node that is deleted."""
+        return self._session.one(KnownNode, "node_last_known", memory_node_id=node_id)
 
     def walk_back(self, node_id: UUID, effective_time: datetime) -> list[WalkedNode]:
         """Where the explanations for a node end, behind it over all that is not Valid; nearest first."""

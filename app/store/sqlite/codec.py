@@ -18,7 +18,7 @@ def from_micros(micros: int) -> datetime:
 
 
 class SqliteCodec:
-    """See ``app.store.session.Codec``. Both readers remember: graphs repeat their ids and stamps very often."""
+    """See ``app.store.session.Codec``. The readers remember: graphs repeat their ids and stamps very often."""
 
     def encode(self, value: object) -> object:
         return value  # the driver's adapters do it
@@ -31,4 +31,8 @@ class SqliteCodec:
     @staticmethod
     @lru_cache(maxsize=4096)
     def instant(value: int | None) -> datetime | None:
-        return None if value is None or value == END_OF_TIME else from_micros(value)
+        return None if value is None else from_micros(value)
+
+    @classmethod
+    def period_end(cls, value: int | None) -> datetime | None:
+        return None if value == END_OF_TIME else cls.instant(value)

@@ -119,6 +119,13 @@ WHERE MemoryEdges.SourceNodeId = :superseded_id AND MemoryEdges.TargetNodeId = :
   AND (MemoryEdges.EffectiveFrom IS NULL OR MemoryEdges.EffectiveFrom < :effective_time)
   AND (MemoryEdges.EffectiveTo IS NULL OR MemoryEdges.EffectiveTo > :effective_time);
 
+-- name: edge_drop_supports
+-- The same for supports that were to begin later: nothing of their interval is left.
+DELETE FROM MemoryEdges
+WHERE SourceNodeId = :superseded_id AND TargetNodeId = :superseder_id AND TenantId = :tenant_id AND FleetId = :fleet_id
+  AND EdgeType IN ('Requires', 'ValidOnlyWhen', 'DerivedFrom', 'SupportedBy', 'ObservedFrom')
+  AND EffectiveFrom >= :effective_time;
+
 -- name: edge_closes_circle
 -- Whether the superseded node still reaches its superseder: then the replacement lies in a circle and does not count.
 WITH RECURSIVE Reached (MemoryNodeId) AS (

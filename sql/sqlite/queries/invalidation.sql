@@ -125,13 +125,44 @@ WHERE i.InvalidationRunId = :run_id AND i.TenantId = :tenant_id AND i.FleetId = 
 ORDER BY i.Depth, i.MemoryNodeId
 LIMIT :limit;
 
--- name: impact_find
-SELECT i.MemoryNodeId, n.[Key], i.Depth, i.OldStatus, i.NewStatus, i.Outcome, i.ViaEdgeId, i.Component
-FROM InvalidationImpacts AS i
+-- name: impact_path
+-- The way a run first reached a node, from the node back to a root. An edge is looked up as it was known to the run.
+-- INDEXED BY: by the primary key, each step would read through a whole run.
+WITH RECURSIVE Way (MemoryNodeId, Depth, ViaEdgeId) AS (
+    SELECT i.MemoryNodeId, i.Depth, i.ViaEdgeId
+    FROM InvalidationImpacts AS i INDEXED BY IX_InvalidationImpacts_Node
+    WHERE i.InvalidationRunId = :run_id AND i.MemoryNodeId = :memory_node_id
+      AND i.TenantId = :tenant_id AND i.FleetId = :fleet_id
+    UNION ALL
+    SELECT i.MemoryNodeId, i.Depth, i.ViaEdgeId
+    FROM Way AS w
+    CROSS JOIN InvalidationImpacts AS i INDEXED BY IX_InvalidationImpacts_Node
+        ON i.InvalidationRunId = :run_id AND i.TenantId = :tenant_id AND i.FleetId = :fleet_id
+        AND i.MemoryNodeId = COALESCE(
+            (SELECT CASE WHEN e.TargetNodeId = w.MemoryNodeId THEN e.SourceNodeId ELSE e.TargetNodeId END
+             FROM MemoryEdges AS e
+             WHERE e.MemoryEdgeId = w.ViaEdgeId AND e.TenantId = :tenant_id AND e.FleetId = :fleet_id
+               AND e.ValidFrom <= :as_of),
+            (SELECT CASE WHEN e.TargetNodeId = w.MemoryNodeId THEN e.SourceNodeId ELSE e.TargetNodeId END
+             FROM MemoryEdgesHistory AS e
+             WHERE e.MemoryEdgeId = w.ViaEdgeId AND e.TenantId = :tenant_id AND e.FleetId = :fleet_id
+               AND e.ValidFrom <= :as_of AND e.ValidTo > :as_of))
+    WHERE i.Depth < w.Depth
+)
+SELECT w.MemoryNodeId, n.[Key], w.Depth, w.ViaEdgeId,
+       COALESCE(
+           (SELECT e.EdgeType
+            FROM MemoryEdges AS e
+            WHERE e.MemoryEdgeId = w.ViaEdgeId AND e.TenantId = :tenant_id AND e.FleetId = :fleet_id
+              AND e.ValidFrom <= :as_of),
+           (SELECT e.EdgeType
+            FROM MemoryEdgesHistory AS e
+            WHERE e.MemoryEdgeId = w.ViaEdgeId AND e.TenantId = :tenant_id AND e.FleetId = :fleet_id
+              AND e.ValidFrom <= :as_of AND e.ValidTo > :as_of)) AS EdgeType
+FROM Way AS w
 LEFT JOIN MemoryNodes AS n
-    ON n.MemoryNodeId = i.MemoryNodeId AND n.TenantId = i.TenantId AND n.FleetId = i.FleetId
-WHERE i.InvalidationRunId = :run_id AND i.MemoryNodeId = :memory_node_id
-  AND i.TenantId = :tenant_id AND i.FleetId = :fleet_id;
+    ON n.MemoryNodeId = w.MemoryNodeId AND n.TenantId = :tenant_id AND n.FleetId = :fleet_id
+ORDER BY w.Depth;
 
 -- name: impact_count_by_outcome
 SELECT i.Outcome AS Label, COUNT(*) AS Amount
@@ -161,13 +192,6 @@ SELECT i.Component, i.MemoryNodeId
 FROM InvalidationImpacts AS i
 WHERE i.InvalidationRunId = :run_id AND i.TenantId = :tenant_id AND i.FleetId = :fleet_id AND i.Component IS NOT NULL
 ORDER BY i.Component, i.MemoryNodeId;
-
--- name: edge_find_known
--- An edge as the database knew it at a system time.
-SELECT e.SourceNodeId, e.TargetNodeId, e.EdgeType
-FROM MemoryEdgesSystemTime AS e
-WHERE e.MemoryEdgeId = :memory_edge_id AND e.TenantId = :tenant_id AND e.FleetId = :fleet_id
-  AND e.ValidFrom <= :as_of AND e.ValidTo > :as_of;
 
 -- name: walk_clear
 DELETE FROM WalkNodes;
@@ -204,8 +228,8 @@ WHERE s.TenantId = :tenant_id AND s.FleetId = :fleet_id AND s.Status > 0
   AND NOT EXISTS (SELECT 1 FROM WalkNodes AS w WHERE w.MemoryNodeId = f.MemoryNodeId);
 
 -- name: staleness_roots
--- Of the nodes walked to, those at which an explanation ends, nearest first: invalidated for their own sake, named by a
--- run that left them as they are now, replaced by a node that stands, or with no source that is not Valid.
+-- Of the nodes walked to, those at which an explanation ends, nearest first: invalidated for their own sake, replaced by a
+-- node that stands, or with no source that is not Valid.
 SELECT n.MemoryNodeId, n.[Key], n.Name, n.Status, n.Invalidation, w.Distance,
        CASE WHEN EXISTS (
            SELECT 1
@@ -224,13 +248,6 @@ FROM WalkNodes AS w
 CROSS JOIN MemoryNodes AS n ON n.MemoryNodeId = w.MemoryNodeId
 WHERE n.TenantId = :tenant_id AND n.FleetId = :fleet_id
   AND (n.Invalidation = 'Direct' OR IsLedOn = 0
-       OR EXISTS (
-           SELECT 1
-           FROM InvalidationImpacts AS i
-           JOIN InvalidationRuns AS r
-               ON r.InvalidationRunId = i.InvalidationRunId AND r.TenantId = i.TenantId AND r.FleetId = i.FleetId
-           WHERE i.MemoryNodeId = n.MemoryNodeId AND i.TenantId = n.TenantId AND i.FleetId = n.FleetId
-             AND i.Depth = 0 AND i.Carried > 0 AND i.NewStatus = n.Status AND r.CommittedAt >= n.ValidFrom)
        OR (n.Status = 2 AND EXISTS (
            SELECT 1
            FROM ActiveEdges AS e
@@ -252,15 +269,19 @@ WHERE (e.SourceNodeId = :memory_node_id OR e.TargetNodeId = :memory_node_id)
   AND e.ActiveFrom <= :effective_time AND e.ActiveTo > :effective_time
 ORDER BY n.MemoryNodeId;
 
--- name: staleness_requests
--- The newest run that named a node as a root and left it at a status.
-SELECT r.InvalidationRunId AS RunId, q.Reason, q.EffectiveTime
+-- name: staleness_runs
+-- The runs that marked a node, or would have, since it was last Valid; newest first.
+SELECT r.InvalidationRunId AS RunId, q.Reason, q.EffectiveTime, r.CommittedAt, q.IsDerived
 FROM InvalidationImpacts AS i
 JOIN InvalidationRuns AS r
     ON r.InvalidationRunId = i.InvalidationRunId AND r.TenantId = i.TenantId AND r.FleetId = i.FleetId
 JOIN InvalidationRequests AS q
     ON q.InvalidationRequestId = r.InvalidationRequestId AND q.TenantId = r.TenantId AND q.FleetId = r.FleetId
 WHERE i.MemoryNodeId = :memory_node_id AND i.TenantId = :tenant_id AND i.FleetId = :fleet_id
-  AND i.Depth = 0 AND i.Carried > 0 AND i.NewStatus = :status
+  AND i.NewStatus > 0 AND i.Outcome <> 'SkippedPinned'
+  AND r.CommittedAt >= COALESCE((
+      SELECT MAX(h.ValidTo)
+      FROM MemoryNodesHistory AS h
+      WHERE h.MemoryNodeId = :memory_node_id AND h.TenantId = :tenant_id AND h.FleetId = :fleet_id AND h.Status = 0), 0)
 ORDER BY r.CommittedAt DESC
-LIMIT 1;
+LIMIT 100;

@@ -117,3 +117,11 @@ FROM Sources AS s
 CROSS JOIN MemoryNodesHistory AS n ON n.MemoryNodeId = s.SourceNodeId
 WHERE n.TenantId = :tenant_id AND n.FleetId = :fleet_id AND n.GraphId <> :graph_id AND n.ValidFrom <= :as_of AND n.ValidTo > :as_of
 ORDER BY 1;
+
+-- name: node_last_known
+-- The node as it is, or as it last was.
+SELECT n.MemoryNodeId, n.[Key], n.Name, n.Status, n.ValidFrom
+FROM MemoryNodesSystemTime AS n
+WHERE n.MemoryNodeId = :memory_node_id AND n.TenantId = :tenant_id AND n.FleetId = :fleet_id
+ORDER BY n.ValidFrom DESC
+LIMIT 1;
