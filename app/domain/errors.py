@@ -65,6 +65,9 @@ class PlanChanged(Conflict):
 class VersionMismatch(Conflict):
     """The row has changed since it was read."""
 
+    def __init__(self, version: int) -> None:
+        super().__init__(f"The row is at version {version}, which is not the one you name; read it again.")
+
 
 class Gone(MemoryGraphError):
     """History of that time is no longer kept."""

@@ -42,7 +42,7 @@ def create(uow: UnitOfWork, body: NewAssertion) -> MemoryAssertion:
     if body.superseded_by is not None:
         get(uow, body.superseded_by)
     uow.assertions.add(assertion)
-    return assertion
+    return get(uow, assertion.memory_assertion_id)
 
 
 def get(view: View, assertion_id: UUID) -> MemoryAssertion:
@@ -93,5 +93,5 @@ def delete(uow: UnitOfWork, assertion_id: UUID, if_match: int | None) -> None:
 def _current(view: View, assertion_id: UUID, if_match: int | None) -> MemoryAssertion:
     assertion = get(view, assertion_id)
     if if_match is not None and assertion.version != if_match:
-        raise VersionMismatch(f"The assertion is at version {assertion.version}, not {if_match}; read it again.")
+        raise VersionMismatch(assertion.version)
     return assertion

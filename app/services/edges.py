@@ -48,7 +48,7 @@ def create(uow: UnitOfWork, body: NewEdge) -> tuple[MemoryEdge, Report | None]:
     uow.edges.add(edge)
     uow.outbox.add("EdgeAdded", edge.target_node_id, uow.stamp)
     report = _supersede(uow, edge, source, target) if edge.edge_type == "Supersedes" else None
-    return edge, report
+    return get(uow, edge.memory_edge_id), report
 
 
 def get(view: View, edge_id: UUID) -> MemoryEdge:
@@ -114,7 +114,7 @@ def check_interval(start: datetime | None, end: datetime | None) -> None:
 def _current(view: View, edge_id: UUID, if_match: int | None) -> MemoryEdge:
     edge = get(view, edge_id)
     if if_match is not None and edge.version != if_match:
-        raise VersionMismatch(f"The edge is at version {edge.version}, not {if_match}; read it again.")
+        raise VersionMismatch(edge.version)
     return edge
 
 

@@ -13,7 +13,7 @@ from pydantic import ValidationError
 
 from app.domain.errors import BadLine, TooLarge
 from app.domain.models import Principal
-from app.schemas import ImportLine, NewGraph
+from app.schemas import AssertionLine, EdgeLine, EvidenceLine, ImportLine, NewGraph, NodeLine, RuleLine
 from app.services import graphs
 from app.services.export import export_lines
 from app.services.once import Stored, once
@@ -32,7 +32,13 @@ MAX_BLANK_LINES = 100_000
 """A few bytes of gzip can hold very many of them."""
 
 _BATCH = 5_000
+_FIELDS = {
+    field.alias
+    for model in (NodeLine, EdgeLine, AssertionLine, EvidenceLine, RuleLine)
+    for field in model.model_fields.values()
+}
 _LINE_KINDS = frozenset({"node", "edge", "assertion", "evidence", "rule"})
+_BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 _GZIP = b"\x1f\x8b"
 
 Counts = dict[str, dict[str, int]]
@@ -95,12 +101,14 @@ def _numbered(lines: BinaryIO) -> Iterator[tuple[int, bytes]]:
     try:
         while line := lines.readline(MAX_LINE_BYTES + 1):
             number += 1
+            if number == 1:
+                line = line.removeprefix(_BYTE_ORDER_MARK)
             size += len(line)
             if len(line) > MAX_LINE_BYTES:
                 raise BadLine(number, f"The line is longer than {MAX_LINE_BYTES:,} bytes.")
             if size > MAX_UNPACKED_BYTES:
                 raise TooLarge(f"The lines hold more than {MAX_UNPACKED_BYTES:,} bytes once unpacked.")
-            if line.isspace():
+            if not line.strip():
                 blank += 1
                 if blank > MAX_BLANK_LINES:
                     raise BadLine(number, f"More than {MAX_BLANK_LINES:,} lines are blank.")
@@ -160,7 +168,9 @@ def _apply(uow: UnitOfWork, graph_id: UUID, new_graph: NewGraph | None) -> Count
         take_missing_ids(uow.staging, kind, graph_id)
         applied = uow.staging.apply(kind, graph_id)
         if applied.fault:
-            raise BadLine(applied.fault.line, f"Line {applied.fault.line}: {applied.fault.fault}.")
+            line, fault = applied.fault
+            field = fault.partition(" ")[0]
+            raise BadLine(line, f"Line {line}: {fault}.", f"/{field}" if field in _FIELDS else None)
         added[kind], changed[kind] = applied.added, applied.changed
     uow.staging.clear()
     return {"added": added, "changed": changed}

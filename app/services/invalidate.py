@@ -8,6 +8,7 @@ from uuid import UUID, uuid4
 import orjson
 
 from app.domain.errors import Invalid, NotFound, PlanChanged
+from app.domain.instants import in_words
 from app.domain.models import Impact, InvalidationRun, MemoryNode, Page, Principal
 from app.schemas import NewInvalidation
 from app.services import cursors, graphs
@@ -144,7 +145,7 @@ def path(view: View, run_id: UUID, node_id: UUID) -> list[PathStep]:
 def _read(uow: UnitOfWork, body: NewInvalidation) -> tuple[Request, list[UUID]]:
     """The request as it will be recorded, and its roots by id."""
     if body.effective_time is not None and body.effective_time > uow.stamp:
-        raise Invalid(f"effectiveTime lies in the future; it is {uow.stamp.isoformat()}.", "/effectiveTime")
+        raise Invalid(f"effectiveTime lies in the future; it is {in_words(uow.stamp)}.", "/effectiveTime")
     roots = _roots(uow, body)
     policy, propagation = _defaults(uow, body, roots)
     ids = sorted({root.memory_node_id for root in roots})

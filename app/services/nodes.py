@@ -47,7 +47,7 @@ def create(uow: UnitOfWork, body: NewNode) -> MemoryNode:
     uow.nodes.add(node)
     if body.content is not None:
         uow.assertions.add(_first_assertion(node, body.content))
-    return node
+    return get(uow, id_)
 
 
 def get(view: View, node_id: UUID) -> MemoryNode:
@@ -105,7 +105,7 @@ def current(view: View, node_id: UUID, if_match: int | None) -> MemoryNode:
     """The node, in the version that the caller has seen."""
     node = get(view, node_id)
     if if_match is not None and node.version != if_match:
-        raise VersionMismatch(f"The node is at version {node.version}, not {if_match}; read it again.")
+        raise VersionMismatch(node.version)
     return node
 
 

@@ -8,6 +8,7 @@ from typing import Generic, NamedTuple, TypeVar
 from uuid import UUID, uuid4
 
 from app.domain.errors import Invalid
+from app.domain.instants import in_words
 from app.domain.models import Bookmark, MemoryAssertion, MemoryEdge, MemoryNode, Page, Principal
 from app.schemas import NewBookmark
 from app.services import cursors, graphs
@@ -96,7 +97,7 @@ def bookmark(uow: UnitOfWork, graph_id: UUID, body: NewBookmark) -> Bookmark:
     """Name a system time of the graph; by default the state this call finds."""
     graphs.get(uow, graph_id)
     if body.as_of is not None and body.as_of > uow.stamp:
-        raise Invalid(f"asOf lies in the future; it is {uow.stamp.isoformat()}.", "/asOf")
+        raise Invalid(f"asOf lies in the future; it is {in_words(uow.stamp)}.", "/asOf")
     row = Bookmark(uuid4(), graph_id, body.name, body.as_of or uow.stamp, uow.stamp)
     uow.graphs.add_bookmark(row)
     return row

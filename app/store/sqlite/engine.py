@@ -14,6 +14,7 @@ from sqlalchemy.engine import URL
 from sqlalchemy.pool import QueuePool
 
 from app.domain.errors import Busy, Invalid
+from app.domain.instants import in_words
 from app.domain.models import Principal
 from app.resources import SQL
 from app.store import migrations
@@ -103,7 +104,7 @@ class SqliteStore:
         if as_of is None or as_of <= last:
             return as_of or last
         if as_of > now:
-            raise Invalid(f"{field} {as_of.isoformat()} lies in the future; it is {now.isoformat()}.", f"/{field}")
+            raise Invalid(f"{field} {in_words(as_of)} lies in the future; it is {in_words(now)}.", f"/{field}")
         if self._another_fleet_writes(who):
             self._floor.raise_to(as_of)
             if self._another_fleet_writes(who):

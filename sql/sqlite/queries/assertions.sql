@@ -1,4 +1,5 @@
 -- name: assertion_insert
+-- Versions go on where those of an earlier row of this id ended, so that no ETag stands for two rows.
 INSERT INTO MemoryAssertions (
     MemoryAssertionId, TenantId, FleetId, GraphId, MemoryNodeId, Content, Category, Importance, Confidence,
     ObservedAt, EffectiveFrom, EffectiveTo, LastVerifiedAt, SupersededBy, RetractedAt, SourceRuleId, ValidFrom,
@@ -6,7 +7,10 @@ INSERT INTO MemoryAssertions (
 SELECT
     :memory_assertion_id, :tenant_id, :fleet_id, :graph_id, :memory_node_id, :content, :category, :importance,
     :confidence, :observed_at, :effective_from, :effective_to, :last_verified_at, :superseded_by, :retracted_at,
-    :source_rule_id, k.TransactionStamp, 1
+    :source_rule_id, k.TransactionStamp,
+    COALESCE((SELECT MAX(h.Version)
+              FROM MemoryAssertionsHistory AS h
+              WHERE h.MemoryAssertionId = :memory_assertion_id AND h.TenantId = :tenant_id AND h.FleetId = :fleet_id), 0) + 1
 FROM SystemClock AS k;
 
 -- name: assertion_find

@@ -1,11 +1,15 @@
 -- name: edge_insert
+-- Versions go on where those of an earlier row of this id ended, so that no ETag stands for two rows.
 INSERT INTO MemoryEdges (
     MemoryEdgeId, TenantId, FleetId, GraphId, SourceNodeId, TargetNodeId, EdgeType, SupportGroup, MinSupport,
     Weight, EffectiveFrom, EffectiveTo, SourceRuleId, CreatedAt, ValidFrom, Version)
 SELECT
     :memory_edge_id, :tenant_id, :fleet_id, :graph_id, :source_node_id, :target_node_id, :edge_type,
     :support_group, :min_support, :weight, :effective_from, :effective_to, :source_rule_id, :created_at,
-    k.TransactionStamp, 1
+    k.TransactionStamp,
+    COALESCE((SELECT MAX(h.Version)
+              FROM MemoryEdgesHistory AS h
+              WHERE h.MemoryEdgeId = :memory_edge_id AND h.TenantId = :tenant_id AND h.FleetId = :fleet_id), 0) + 1
 FROM SystemClock AS k;
 
 -- name: edge_find

@@ -1,11 +1,15 @@
 -- name: node_insert
+-- Versions go on where those of an earlier row of this id ended, so that no ETag stands for two rows.
 INSERT INTO MemoryNodes (
     MemoryNodeId, TenantId, FleetId, [Key], GraphId, Name, NodeType, Category, Status, InvalidSince, Invalidation,
     Confidence, BaseConfidence, IsPinned, PinnedBy, PinReason, CreatedAt, UpdatedAt, ValidFrom, Version)
 SELECT
     :memory_node_id, :tenant_id, :fleet_id, :key, :graph_id, :name, :node_type, :category, :status, :invalid_since,
     :invalidation, :confidence, :base_confidence, :is_pinned, :pinned_by, :pin_reason, :created_at, :updated_at,
-    k.TransactionStamp, 1
+    k.TransactionStamp,
+    COALESCE((SELECT MAX(h.Version)
+              FROM MemoryNodesHistory AS h
+              WHERE h.MemoryNodeId = :memory_node_id AND h.TenantId = :tenant_id AND h.FleetId = :fleet_id), 0) + 1
 FROM SystemClock AS k;
 
 -- name: node_find

@@ -1,5 +1,5 @@
 -- An import: lines staged in the work tables of session.sql, resolved, checked and applied kind by kind. Each check names
--- the first line at fault. A field that a line leaves out keeps what is stored, so identical lines change nothing.
+-- the first line at fault, and begins with the field at fault where there is one. A field that a line leaves out keeps what is stored, so identical lines change nothing.
 
 -- name: staged_clear_rules
 DELETE FROM StagedRules;
@@ -91,7 +91,7 @@ WHERE StagedNodes.IsIdGiven = 0 AND n.GraphId = :graph_id AND n.[Key] = StagedNo
   AND n.TenantId = :tenant_id AND n.FleetId = :fleet_id;
 
 -- name: staged_nodes_fault
-SELECT MIN(s.Line) AS Line, 'node ' || COALESCE(s.[Key], '') || ' stands on an earlier line too' AS Fault
+SELECT MIN(s.Line) AS Line, CASE WHEN s.[Key] IS NULL THEN 'memoryNodeId' ELSE 'key ' || s.[Key] END || ' stands on an earlier line too' AS Fault
 FROM (SELECT d.MemoryNodeId, d.[Key], MAX(d.Line) AS Line
       FROM StagedNodes AS d GROUP BY d.MemoryNodeId HAVING COUNT(*) > 1) AS s
 HAVING COUNT(*) > 0
@@ -101,7 +101,7 @@ FROM (SELECT d.[Key], MAX(d.Line) AS Line
       FROM StagedNodes AS d WHERE d.[Key] IS NOT NULL GROUP BY d.[Key] HAVING COUNT(*) > 1) AS s
 HAVING COUNT(*) > 0
 UNION ALL
-SELECT MIN(s.Line), 'its memoryNodeId is that of a node with another key or in another graph'
+SELECT MIN(s.Line), 'memoryNodeId is that of a node with another key or in another graph'
 FROM StagedNodes AS s
 CROSS JOIN MemoryNodes AS n ON n.MemoryNodeId = s.MemoryNodeId AND n.TenantId = :tenant_id AND n.FleetId = :fleet_id
 WHERE n.GraphId <> :graph_id OR (s.[Key] IS NOT NULL AND n.[Key] IS NOT s.[Key])
@@ -163,7 +163,10 @@ SELECT
     COALESCE(s.Status, 0), CASE WHEN s.Status = 2 THEN COALESCE(s.InvalidSince, k.TransactionStamp) END,
     CASE WHEN s.Status = 2 THEN COALESCE(s.Invalidation, 'Derived') END,
     COALESCE(s.Confidence, s.BaseConfidence, 1), COALESCE(s.BaseConfidence, s.Confidence, 1), COALESCE(s.IsPinned, 0),
-    s.PinnedBy, s.PinReason, COALESCE(s.CreatedAt, k.TransactionStamp), k.TransactionStamp, k.TransactionStamp, 1
+    s.PinnedBy, s.PinReason, COALESCE(s.CreatedAt, k.TransactionStamp), k.TransactionStamp, k.TransactionStamp,
+    COALESCE((SELECT MAX(h.Version)
+              FROM MemoryNodesHistory AS h
+              WHERE h.MemoryNodeId = s.MemoryNodeId AND h.TenantId = :tenant_id AND h.FleetId = :fleet_id), 0) + 1
 FROM StagedNodes AS s
 CROSS JOIN SystemClock AS k
 WHERE s.IsKnown = 0;
@@ -210,25 +213,27 @@ WHERE s.MemoryEdgeId IS NULL;
 UPDATE StagedEdges SET MemoryEdgeId = :memory_edge_id WHERE Line = :line;
 
 -- name: staged_edges_fault
-SELECT MIN(s.Line) AS Line, 'source ' || COALESCE(s.SourceKey, 'node') || ' is not known here' AS Fault
+SELECT MIN(s.Line) AS Line,
+       CASE WHEN s.SourceKey IS NULL THEN 'sourceNodeId' ELSE 'source ' || s.SourceKey END || ' is not known here' AS Fault
 FROM StagedEdges AS s
 LEFT JOIN MemoryNodes AS n ON n.MemoryNodeId = s.SourceNodeId AND n.TenantId = :tenant_id AND n.FleetId = :fleet_id
 WHERE n.MemoryNodeId IS NULL
 HAVING COUNT(*) > 0
 UNION ALL
-SELECT MIN(s.Line), 'target ' || COALESCE(s.TargetKey, 'node') || ' is not known in this graph'
+SELECT MIN(s.Line),
+       CASE WHEN s.TargetKey IS NULL THEN 'targetNodeId' ELSE 'target ' || s.TargetKey END || ' is not known in this graph'
 FROM StagedEdges AS s
 LEFT JOIN MemoryNodes AS n
     ON n.MemoryNodeId = s.TargetNodeId AND n.TenantId = :tenant_id AND n.FleetId = :fleet_id AND n.GraphId = :graph_id
 WHERE n.MemoryNodeId IS NULL
 HAVING COUNT(*) > 0
 UNION ALL
-SELECT MIN(s.Line), 'a node cannot depend on itself'
+SELECT MIN(s.Line), 'target is the source: a node cannot depend on itself'
 FROM StagedEdges AS s
 WHERE s.SourceNodeId = s.TargetNodeId
 HAVING COUNT(*) > 0
 UNION ALL
-SELECT MIN(s.Line), 'its rule is not known here'
+SELECT MIN(s.Line), CASE WHEN s.RuleName IS NULL THEN 'sourceRuleId' ELSE 'ruleName ' || s.RuleName END || ' is not known here'
 FROM StagedEdges AS s
 LEFT JOIN SourceRules AS r ON r.SourceRuleId = s.SourceRuleId AND r.TenantId = :tenant_id AND r.FleetId = :fleet_id
 WHERE (s.SourceRuleId IS NOT NULL OR s.RuleName IS NOT NULL) AND r.SourceRuleId IS NULL
@@ -238,7 +243,7 @@ SELECT MIN(s.Line), 'the same edge stands on an earlier line; edges that differ 
 FROM (SELECT MAX(d.Line) AS Line FROM StagedEdges AS d GROUP BY d.MemoryEdgeId HAVING COUNT(*) > 1) AS s
 HAVING COUNT(*) > 0
 UNION ALL
-SELECT MIN(s.Line), 'its memoryEdgeId is that of an edge between other nodes or of another type'
+SELECT MIN(s.Line), 'memoryEdgeId is that of an edge between other nodes or of another type'
 FROM StagedEdges AS s
 CROSS JOIN MemoryEdges AS e ON e.MemoryEdgeId = s.MemoryEdgeId AND e.TenantId = :tenant_id AND e.FleetId = :fleet_id
 WHERE e.SourceNodeId <> s.SourceNodeId OR e.TargetNodeId <> s.TargetNodeId OR e.EdgeType <> s.EdgeType
@@ -287,7 +292,10 @@ INSERT INTO MemoryEdges (
 SELECT
     s.MemoryEdgeId, :tenant_id, :fleet_id, :graph_id, s.SourceNodeId, s.TargetNodeId, s.EdgeType, s.SupportGroup,
     COALESCE(s.MinSupport, 1), COALESCE(s.Weight, 1), s.EffectiveFrom, s.EffectiveTo, s.SourceRuleId,
-    COALESCE(s.CreatedAt, k.TransactionStamp), k.TransactionStamp, 1
+    COALESCE(s.CreatedAt, k.TransactionStamp), k.TransactionStamp,
+    COALESCE((SELECT MAX(h.Version)
+              FROM MemoryEdgesHistory AS h
+              WHERE h.MemoryEdgeId = s.MemoryEdgeId AND h.TenantId = :tenant_id AND h.FleetId = :fleet_id), 0) + 1
 FROM StagedEdges AS s
 CROSS JOIN SystemClock AS k
 WHERE s.IsKnown = 0
@@ -322,14 +330,15 @@ WHERE s.MemoryAssertionId IS NULL;
 UPDATE StagedAssertions SET MemoryAssertionId = :memory_assertion_id WHERE Line = :line;
 
 -- name: staged_assertions_fault
-SELECT MIN(s.Line) AS Line, 'node ' || COALESCE(s.NodeKey, '') || ' is not known in this graph' AS Fault
+SELECT MIN(s.Line) AS Line,
+       CASE WHEN s.NodeKey IS NULL THEN 'memoryNodeId' ELSE 'node ' || s.NodeKey END || ' is not known in this graph' AS Fault
 FROM StagedAssertions AS s
 LEFT JOIN MemoryNodes AS n
     ON n.MemoryNodeId = s.MemoryNodeId AND n.TenantId = :tenant_id AND n.FleetId = :fleet_id AND n.GraphId = :graph_id
 WHERE n.MemoryNodeId IS NULL
 HAVING COUNT(*) > 0
 UNION ALL
-SELECT MIN(s.Line), 'its rule is not known here'
+SELECT MIN(s.Line), CASE WHEN s.RuleName IS NULL THEN 'sourceRuleId' ELSE 'ruleName ' || s.RuleName END || ' is not known here'
 FROM StagedAssertions AS s
 LEFT JOIN SourceRules AS r ON r.SourceRuleId = s.SourceRuleId AND r.TenantId = :tenant_id AND r.FleetId = :fleet_id
 WHERE (s.SourceRuleId IS NOT NULL OR s.RuleName IS NOT NULL) AND r.SourceRuleId IS NULL
@@ -339,7 +348,7 @@ SELECT MIN(s.Line), 'the same assertion stands on an earlier line'
 FROM (SELECT MAX(d.Line) AS Line FROM StagedAssertions AS d GROUP BY d.MemoryAssertionId HAVING COUNT(*) > 1) AS s
 HAVING COUNT(*) > 0
 UNION ALL
-SELECT MIN(s.Line), 'its memoryAssertionId is that of an assertion of another node'
+SELECT MIN(s.Line), 'memoryAssertionId is that of an assertion of another node'
 FROM StagedAssertions AS s
 CROSS JOIN MemoryAssertions AS a
     ON a.MemoryAssertionId = s.MemoryAssertionId AND a.TenantId = :tenant_id AND a.FleetId = :fleet_id
@@ -397,7 +406,10 @@ INSERT INTO MemoryAssertions (
 SELECT
     s.MemoryAssertionId, :tenant_id, :fleet_id, :graph_id, s.MemoryNodeId, s.Content, s.Category,
     COALESCE(s.Importance, 0.5), COALESCE(s.Confidence, 1), COALESCE(s.ObservedAt, k.TransactionStamp), s.EffectiveFrom,
-    s.EffectiveTo, s.LastVerifiedAt, s.SupersededBy, s.RetractedAt, s.SourceRuleId, k.TransactionStamp, 1
+    s.EffectiveTo, s.LastVerifiedAt, s.SupersededBy, s.RetractedAt, s.SourceRuleId, k.TransactionStamp,
+    COALESCE((SELECT MAX(h.Version)
+              FROM MemoryAssertionsHistory AS h
+              WHERE h.MemoryAssertionId = s.MemoryAssertionId AND h.TenantId = :tenant_id AND h.FleetId = :fleet_id), 0) + 1
 FROM StagedAssertions AS s
 CROSS JOIN SystemClock AS k
 WHERE s.IsKnown = 0
@@ -413,7 +425,7 @@ WHERE s.SupersededBy IS NOT NULL AND a.MemoryAssertionId IS NULL
 HAVING COUNT(*) > 0;
 
 -- name: staged_evidence_fault
-SELECT MIN(s.Line) AS Line, 'its assertion is not known in this graph' AS Fault
+SELECT MIN(s.Line) AS Line, 'memoryAssertionId is not known in this graph' AS Fault
 FROM StagedEvidence AS s
 LEFT JOIN MemoryAssertions AS a
     ON a.MemoryAssertionId = s.MemoryAssertionId AND a.TenantId = :tenant_id AND a.FleetId = :fleet_id
@@ -425,7 +437,7 @@ SELECT MIN(s.Line), 'the same evidence stands on an earlier line'
 FROM (SELECT MAX(d.Line) AS Line FROM StagedEvidence AS d GROUP BY d.EvidenceReferenceId HAVING COUNT(*) > 1) AS s
 HAVING COUNT(*) > 0
 UNION ALL
-SELECT MIN(s.Line), 'its evidenceReferenceId is that of evidence for another assertion'
+SELECT MIN(s.Line), 'evidenceReferenceId is that of evidence for another assertion'
 FROM StagedEvidence AS s
 JOIN EvidenceReferences AS v
     ON v.EvidenceReferenceId = s.EvidenceReferenceId AND v.TenantId = :tenant_id AND v.FleetId = :fleet_id
