@@ -62,8 +62,12 @@ def _seen(view: View, found: WalkedNode) -> list[Cause]:
 
 
 def _standing(view: View, node_id: UUID) -> list[Neighbour]:
-    """The nodes that replace this one and stand."""
-    return [other for other in view.edges.superseders(node_id, view.now) if other.status != "Invalid"]
+    """The nodes that replace this one and stand; a replacement inside a circle does not count (SEMANTICS 3)."""
+    return [
+        other
+        for other in view.edges.superseders(node_id, view.now)
+        if other.status != "Invalid" and not view.edges.closes_circle(node_id, other.memory_node_id, view.now)
+    ]
 
 
 def _cause(found: WalkedNode, kind: str) -> Cause:

@@ -27,8 +27,9 @@ KILLS = int(os.environ.get("MEMORY_GRAPH_TEST_KILLS", "25"))
 SEED = int(os.environ.get("MEMORY_GRAPH_TEST_SEED", "20260101"))
 NAMES = UUID("7d1c1a52-3c70-5b0a-9d24-c1b5a8f0e7a1")
 
-BATCH = 500
-"""Nodes of one import; as many edges join them."""
+BATCH, EDGES = 800, 3
+"""Nodes of one import, and how many edges each of them has: enough that most kills fall into an import."""
+BATCH_EDGES = EDGES * BATCH - EDGES * (EDGES + 1) // 2
 TREES = 16
 BRANCHES, LEAVES = 3, 15
 TREE = 1 + BRANCHES + BRANCHES * LEAVES
@@ -62,8 +63,10 @@ class Round:
 def _batch(number: int) -> bytes:
     nodes = [{"kind": "node", "key": f"{number}.{i}", "content": f"fact {i}"} for i in range(BATCH)]
     edges = [
-        {"kind": "edge", "source": f"{number}.{i}", "target": f"{number}.{i + 1}", "edgeType": "SupportedBy"}
-        for i in range(BATCH - 1)
+        {"kind": "edge", "source": f"{number}.{i - j}", "target": f"{number}.{i}", "edgeType": "SupportedBy"}
+        for i in range(BATCH)
+        for j in range(1, EDGES + 1)
+        if i >= j
     ]
     return lines_of(*nodes, *edges)
 
@@ -167,7 +170,6 @@ def _run(server: Server, work: Round, doing: Work, seed: int, stop: Event) -> No
             for _ in doing(client, work, chance):
                 if stop.is_set():
                     return
-                sleep(chance.random() * 0.02)
     except httpx.TransportError as error:
         if not stop.is_set():
             work.failures.append(f"{doing.__name__}: the server went away by itself: {error!r}")
@@ -196,7 +198,7 @@ def _check_imports(client: httpx.Client, work: Round) -> None:
     edges = Counter(int(row["source"].partition(".")[0]) for row in rows if row["kind"] == "edge")
     for number, acknowledged in work.batches.items():
         found = (nodes.pop(number, 0), edges.pop(number, 0))
-        assert found in ([(BATCH, BATCH - 1)] if acknowledged else [(0, 0), (BATCH, BATCH - 1)])
+        assert found in ([(BATCH, BATCH_EDGES)] if acknowledged else [(0, 0), (BATCH, BATCH_EDGES)])
     assert not nodes
     assert not edges
     (category,) = {node["category"] for node in _nodes(client, work.graph("rewrites")).values()}
@@ -329,7 +331,7 @@ def _play(
     ]
     for thread in threads:
         thread.start()
-    sleep(chance.random() ** 2 * 1.5)
+    sleep(chance.random() * 1.2)
     stop.set()
     server.kill()
     with suppress(RuntimeError):

@@ -115,3 +115,26 @@ def test_versions_go_on_where_those_of_a_deleted_row_ended(graph: GraphBuilder) 
     graph.write(lambda uow: nodes.delete(uow, graph.id("b"), None))
     graph.load(node("b"))
     assert graph.node("b").version == 2
+
+
+def test_a_replacement_inside_a_circle_is_no_cause(graph: GraphBuilder) -> None:
+    # old supports new, so "new replaces old" closes a circle and does not count: only root is why old fell.
+    graph.load(
+        *map(node, ["root", "old", "new"]),
+        edge("root", "old"),
+        edge("new", "old", "Supersedes"),
+        edge("old", "new", "SupportedBy"),
+    )
+    graph.invalidate("root")
+
+    assert in_short(causes(graph, "old")) == [("root", "Requested", 1)]
+
+
+def test_the_defaults_are_those_of_the_graphs_of_the_roots(graph: GraphBuilder) -> None:
+    strict = GraphBuilder(graph.store, graph.who, policy="strict")
+    strict.load(*map(node, "abc"), edge("a", "c", "DerivedFrom"), edge("b", "c", "DerivedFrom"))
+
+    report = graph.invalidate(root_node_ids=[strict.id("a")])
+
+    assert report.run.policy == "strict"
+    assert strict.statuses() == {"a": "Invalid", "c": "Invalid"}
