@@ -37,4 +37,5 @@ def explain(error: Exception) -> list[str] | None:
 
 
 def _fault(loc: tuple[int | str, ...], message: str) -> str:
-    return f"{'.'.join(map(str, loc))}: {message}." if loc else f"{message}."
+    said = message.removeprefix("Value error, ")
+    return f"{'.'.join(map(str, loc))}: {said}." if loc else f"{said}."

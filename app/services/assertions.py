@@ -76,10 +76,11 @@ def page(
 
 def update(uow: UnitOfWork, assertion_id: UUID, body: AssertionPatch, if_match: int | None) -> MemoryAssertion:
     """Change what is said about the content; the content itself is superseded or retracted, not edited."""
-    changed = _current(uow, assertion_id, if_match)._replace(
-        **{name: getattr(body, name) for name in body.model_fields_set}
-    )
+    assertion = _current(uow, assertion_id, if_match)
+    changed = assertion._replace(**{name: getattr(body, name) for name in body.model_fields_set})
     check_interval(changed.effective_from, changed.effective_to)
+    if changed == assertion:
+        return assertion
     uow.assertions.update(changed)
     return get(uow, assertion_id)
 

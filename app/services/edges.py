@@ -94,6 +94,8 @@ def update(uow: UnitOfWork, edge_id: UUID, body: EdgePatch, if_match: int | None
         changed = changed._replace(min_support=1)
     check_interval(changed.effective_from, changed.effective_to)
     rules.referred(uow, changed.source_rule_id, None, None)
+    if changed == edge:
+        return edge
     uow.edges.update(changed)
     uow.outbox.add("EdgeChanged", edge.target_node_id, uow.stamp)
     return get(uow, edge_id)

@@ -179,10 +179,12 @@ def _roots(view: View, body: NewInvalidation) -> list[MemoryNode]:
 
 
 def _defaults(view: View, body: NewInvalidation, roots: list[MemoryNode]) -> tuple[str, str]:
-    """Policy and propagation: the request's, else those that the graphs of its roots agree on."""
+    """Policy and propagation: the request's, else those of the graph it names if a root is of it, else those that the
+    graphs of its roots agree on."""
     if body.policy is not None and body.propagation is not None:
         return body.policy, body.propagation
-    found = [graphs.get(view, graph_id) for graph_id in {root.graph_id for root in roots}]
+    ids = {root.graph_id for root in roots}
+    found = [graphs.get(view, graph_id) for graph_id in (ids & {body.graph_id} or ids)]
     policies = {body.policy} if body.policy else {graph.policy for graph in found}
     propagations = {body.propagation} if body.propagation else {graph.propagation for graph in found}
     if len(policies) > 1:

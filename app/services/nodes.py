@@ -74,6 +74,8 @@ def update(uow: UnitOfWork, node_id: UUID, body: NodePatch, if_match: int | None
     """Change what a caller may change. A new base confidence, or a pin taken away, calls for a new look."""
     before = current(uow, node_id, if_match)
     node = before._replace(**{name: getattr(body, name) for name in body.model_fields_set})
+    if node == before:
+        return node
     uow.nodes.update(node)
     if before.is_pinned and not node.is_pinned:
         uow.outbox.add("NodeUnpinned", node_id, uow.stamp)
