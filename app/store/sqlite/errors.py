@@ -14,8 +14,8 @@ _ADVICE = {
     "SQLITE_LOCKED": "Another connection holds the database; try again shortly.",
     "SQLITE_FULL": "The disk is full; nothing was kept. Free some room and try again.",
     "SQLITE_READONLY": "The database file cannot be written; check its owner and mode.",
-    "SQLITE_CANTOPEN": "The database file cannot be opened. Serving or importing makes one where its folder exists and can "
-    "be written; for any other command it has to be there.",
+    "SQLITE_CANTOPEN": "The database file cannot be opened. Serving or importing makes one where its folder exists "
+    "and can be written; for any other command it has to be there.",
     "SQLITE_IOERR": "The disk did not answer; nothing was kept.",
     "SQLITE_CORRUPT": "The database file is damaged; restore it from a backup.",
     "SQLITE_NOTADB": "The file is not a Memory Graph database.",
