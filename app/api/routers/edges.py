@@ -12,7 +12,8 @@ from app.api.wire import wire
 from app.domain import models
 from app.schemas import EdgePatch, NewEdge
 from app.schemas.fields import Id
-from app.schemas.outputs import MemoryEdge, Page, Report, deleted, written
+from app.schemas.outputs import MemoryEdge, Page, deleted, written
+from app.schemas.runs import Report
 from app.services import edges
 from app.services.reports import Report as RunReport
 

@@ -14,8 +14,9 @@ from app.api.streaming import NDJSON, Streamed, ndjson, prefers_ndjson, within
 from app.domain.models import Principal
 from app.schemas import NewInvalidation
 from app.schemas.fields import Id, Outcome, parse_id
-from app.schemas.outputs import Impact, InvalidationRun, Page, Report
-from app.schemas.outputs import Path as NodePath
+from app.schemas.outputs import Page
+from app.schemas.runs import Impact, InvalidationRun, Report
+from app.schemas.runs import Path as NodePath
 from app.services import invalidate
 from app.services.reports import Report as RunReport
 from app.store.ports import Store

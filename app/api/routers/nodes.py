@@ -10,7 +10,8 @@ from app.api.routes import CHANGE, CREATE, DELETE, READ_ONE, READ_ROW, router
 from app.api.wire import wire
 from app.schemas import NewNode, NodePatch
 from app.schemas.fields import Id, Key, Status
-from app.schemas.outputs import MemoryNode, Page, Staleness, deleted, written
+from app.schemas.outputs import MemoryNode, Page, deleted, written
+from app.schemas.runs import Staleness
 from app.services import nodes, staleness
 
 routes = router("memory nodes")

@@ -11,7 +11,8 @@ from app.api.wire import wire
 from app.domain import models
 from app.schemas import NewRule
 from app.schemas.fields import Id, Name
-from app.schemas.outputs import Page, Report, SourceRule, written
+from app.schemas.outputs import Page, SourceRule, written
+from app.schemas.runs import Report
 from app.services import rules
 from app.services.reports import Report as RunReport
 
