@@ -9,7 +9,7 @@ from rich.text import Text
 
 from app.cli.words import EDGE_WORDS, STATUS_STYLE, printable
 from app.domain.models import Impact
-from app.services import invalidate
+from app.services import runs
 from app.services.reports import Cycle, Report
 from app.store.unit import View
 
@@ -60,7 +60,7 @@ def _impacts(view: View, report: Report, limit: int) -> Iterator[Impact]:
         return
     cursor, left = None, limit
     while left > 0:
-        page = invalidate.impacts(view, report.run.run_id, limit=min(left, _PAGE), cursor=cursor)
+        page = runs.impacts(view, report.run.run_id, limit=min(left, _PAGE), cursor=cursor)
         yield from page.items
         cursor, left = page.next_cursor, left - len(page.items)
         if cursor is None:

@@ -10,7 +10,7 @@ from uuid import UUID, uuid4
 from app.demo import MEMORY
 from app.domain.models import Impact, MemoryEdge, MemoryNode, Principal
 from app.schemas import NewGraph, NewInvalidation
-from app.services import exchange, invalidate, snapshot
+from app.services import exchange, invalidate, runs, snapshot
 from app.services.reports import Report, Staleness
 from app.services.staleness import staleness
 from app.settings import Settings
@@ -77,7 +77,7 @@ def _play(store: Store, who: Principal) -> Story:
     now, _, invalidated_at = _known(store, who, graph_id, None)
     asked = next(node.memory_node_id for node in now.values() if node.key == ASKED)
     with store.read(who) as view:
-        why, path = staleness(view, asked), invalidate.path(view, report.run.run_id, asked)
+        why, path = staleness(view, asked), runs.path(view, report.run.run_id, asked)
     with snapshot.diff(store, who, graph_id, imported_at, invalidated_at) as found:
         changed = list(found.nodes)
     then, _, _ = _known(store, who, graph_id, imported_at)

@@ -1,7 +1,7 @@
 """Cascading invalidation (SEMANTICS 4): requests in, runs and their impacts out."""
 
 import hashlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from datetime import datetime
 from uuid import UUID, uuid4
 
@@ -9,17 +9,14 @@ import orjson
 
 from app.domain.errors import Invalid, NotFound, PlanChanged
 from app.domain.instants import in_words
-from app.domain.models import Impact, InvalidationRun, MemoryNode, Page, Principal
+from app.domain.models import InvalidationRun, MemoryNode, Principal
 from app.schemas import NewInvalidation
-from app.services import cursors, graphs
+from app.services import graphs, runs
 from app.services.nodes import get as get_node
-from app.services.reports import Cycle, Report
+from app.services.reports import Report
 from app.store.ports import CascadeOrder, Store
-from app.store.repositories.invalidations import PathStep, Request
+from app.store.repositories.invalidations import Request
 from app.store.unit import UnitOfWork, View
-
-FIRST_PAGE = 100
-_CYCLE_MEMBERS = 1000
 
 
 def invalidate(uow: UnitOfWork, body: NewInvalidation) -> Report:
@@ -31,11 +28,11 @@ def invalidate(uow: UnitOfWork, body: NewInvalidation) -> Report:
     request, roots = _read(uow, body)
     first = _first_run_of(uow, request)
     if first:
-        return get(uow, first.run_id)
+        return runs.get(uow, first.run_id)
     run_id = _carry_out(uow, request, roots)
     if body.plan_token is not None and body.plan_token != _plan_token(uow, request, run_id):
         raise PlanChanged("What the invalidation would do has changed since it was planned; plan it again.")
-    return get(uow, run_id)
+    return runs.get(uow, run_id)
 
 
 def plan(store: Store, who: Principal, body: NewInvalidation) -> Report:
@@ -43,7 +40,7 @@ def plan(store: Store, who: Principal, body: NewInvalidation) -> Report:
     with store.write(who) as uow:
         request, roots = _read(uow, body)
         run_id = _carry_out(uow, request, roots)
-        report = get(uow, run_id)
+        report = runs.get(uow, run_id)
         return report._replace(plan_token=_plan_token(uow, request, run_id), dry_run=True)
 
 
@@ -52,8 +49,8 @@ def accept(uow: UnitOfWork, body: NewInvalidation) -> Report:
     request, roots = _read(uow, body)
     first = _first_run_of(uow, request)
     if first:
-        return get(uow, first.run_id)
-    return get(uow, _record(uow, request, roots, None, pending=True)[0])
+        return runs.get(uow, first.run_id)
+    return runs.get(uow, _record(uow, request, roots, None, pending=True)[0])
 
 
 def resume(store: Store, who: Principal, run_id: UUID) -> None:
@@ -88,58 +85,6 @@ def invalidate_nodes(
 def invalidate_derived(uow: UnitOfWork, roots: Sequence[UUID], reason: str, *, effective_time: datetime) -> Report:
     """The same for roots whose ground is gone: they become derived-Invalid, not directly so."""
     return _invalidate_for_service(uow, roots, reason, "Invalid", effective_time, is_derived=True)
-
-
-def get(view: View, run_id: UUID) -> Report:
-    """A run with its counts, cycles and first impacts."""
-    run = view.invalidations.find(run_id)
-    if run is None:
-        raise NotFound("Invalidation run", [run_id])
-    by_depth = view.invalidations.count_by_depth(run_id)
-    return Report(
-        run=run,
-        root_node_ids=view.invalidations.roots(run_id),
-        by_outcome=view.invalidations.count_by_outcome(run_id),
-        by_status=view.invalidations.count_by_status(run_id),
-        by_depth=[by_depth.get(depth, 0) for depth in range(max(by_depth, default=-1) + 1)],
-        cycles=[
-            Cycle(number, len(ids), ids[:_CYCLE_MEMBERS], len(ids) > _CYCLE_MEMBERS)
-            for number, ids in view.invalidations.components(run_id).items()
-        ],
-        impacts=_impacts(view, run_id, None, FIRST_PAGE, None),
-        plan_token=None,
-        dry_run=False,
-    )
-
-
-def page(view: View, *, limit: int, cursor: str | None) -> Page[InvalidationRun]:
-    """Runs, newest first."""
-    before, after = cursors.decode(cursor, cursors.instant, UUID) if cursor else (None, None)
-    rows = view.invalidations.page(before, after, limit + 1)  # type: ignore[arg-type]
-    more = len(rows) > limit
-    last = rows[limit - 1] if more else None
-    return Page(rows[:limit], cursors.encode(last.requested_at, last.run_id) if last else None)
-
-
-def impacts(view: View, run_id: UUID, *, outcome: str | None = None, limit: int, cursor: str | None) -> Page[Impact]:
-    """Impacts of a run by depth and id."""
-    _known(view, run_id)
-    return _impacts(view, run_id, outcome, limit, cursor)
-
-
-def all_impacts(view: View, run_id: UUID) -> Iterator[Impact]:
-    """Every impact of a run by depth and id, as it is read."""
-    _known(view, run_id)
-    return view.invalidations.all_impacts(run_id)
-
-
-def path(view: View, run_id: UUID, node_id: UUID) -> list[PathStep]:
-    """The way the run first reached a node, root first, read back by via edges."""
-    run = _known(view, run_id)
-    steps = view.invalidations.path(run_id, node_id, run.committed_at or view.now)
-    if not steps:
-        raise NotFound("Impact of that run on node", [node_id])
-    return steps
 
 
 def _read(uow: UnitOfWork, body: NewInvalidation) -> tuple[Request, list[UUID]]:
@@ -237,7 +182,7 @@ def _invalidate_for_service(
         fingerprint=None,
         requested_at=uow.stamp,
     )
-    return get(uow, _carry_out(uow, request, roots))
+    return runs.get(uow, _carry_out(uow, request, roots))
 
 
 def _carry_out(uow: UnitOfWork, request: Request, roots: Sequence[UUID]) -> UUID:
@@ -286,21 +231,3 @@ def _plan_token(view: View, request: Request, run_id: UUID) -> str:
     for impact in view.invalidations.all_impacts(run_id):
         digest.update(orjson.dumps(tuple(impact)))
     return digest.hexdigest()
-
-
-def _known(view: View, run_id: UUID) -> InvalidationRun:
-    run = view.invalidations.find(run_id)
-    if run is None:
-        raise NotFound("Invalidation run", [run_id])
-    return run
-
-
-def _impacts(view: View, run_id: UUID, outcome: str | None, limit: int, cursor: str | None) -> Page[Impact]:
-    after: tuple[int, UUID] | None = None
-    if cursor:
-        depth, node_id = cursors.decode(cursor, cursors.depth, UUID)
-        after = (depth, node_id)  # type: ignore[assignment]
-    rows = view.invalidations.impacts(run_id, outcome, after, limit + 1)
-    more = len(rows) > limit
-    last = rows[limit - 1] if more else None
-    return Page(rows[:limit], cursors.encode(last.depth, last.memory_node_id) if last else None)

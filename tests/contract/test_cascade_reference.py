@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from app.domain.errors import NotFound
 from app.domain.models import Impact, MemoryNode
-from app.services import invalidate
+from app.services import runs
 from app.services.reports import Report
 from app.store.ports import Store
 from tests.contract.builder import DAY, GraphBuilder, fresh_principal
@@ -67,7 +67,7 @@ def test_a_plan_leaves_no_run_behind(graph: GraphBuilder) -> None:
     planned = graph.plan("a")
 
     with pytest.raises(NotFound):
-        graph.read(lambda view: invalidate.get(view, planned.run.run_id))
+        graph.read(lambda view: runs.get(view, planned.run.run_id))
 
 
 def _stranger(store: Store, graph: GraphBuilder, other_tenant: bool) -> GraphBuilder:
@@ -78,7 +78,7 @@ def _stranger(store: Store, graph: GraphBuilder, other_tenant: bool) -> GraphBui
 
 
 def _impacts(graph: GraphBuilder, report: Report) -> list[Impact]:
-    return graph.read(lambda view: list(invalidate.all_impacts(view, report.run.run_id)))
+    return graph.read(lambda view: list(runs.all_impacts(view, report.run.run_id)))
 
 
 def _model_impacts(model: reference.Report) -> list[Impact]:

@@ -32,6 +32,7 @@ from app.services import (
     invalidate,
     nodes,
     rules,
+    runs,
     snapshot,
     staleness,
 )
@@ -757,8 +758,8 @@ LISTS: dict[str, Callable[[View, GraphBuilder, UUID, str], Page[Any]]] = {
         view, memory_assertion_id=uuid5(graph.graph_id, "assertion|a"), limit=10, cursor=cursor
     ),
     "rules": lambda view, graph, run, cursor: rules.page(view, limit=10, cursor=cursor),
-    "runs": lambda view, graph, run, cursor: invalidate.page(view, limit=10, cursor=cursor),
-    "impacts": lambda view, graph, run, cursor: invalidate.impacts(view, run, limit=10, cursor=cursor),
+    "runs": lambda view, graph, run, cursor: runs.page(view, limit=10, cursor=cursor),
+    "impacts": lambda view, graph, run, cursor: runs.impacts(view, run, limit=10, cursor=cursor),
     "bookmarks": lambda view, graph, run, cursor: snapshot.bookmarks(view, graph.graph_id, 10, cursor),
 }
 
@@ -780,9 +781,7 @@ def test_a_cursor_with_a_number_no_depth_can_have_is_refused(graph: GraphBuilder
 
     for depth in (2**63, -(2**63) - 1, 2**64 - 1):
         with pytest.raises(Invalid):
-            graph.read(
-                lambda view, depth=depth: invalidate.impacts(view, run_id, limit=1, cursor=_encoded(depth, uuid4()))
-            )
+            graph.read(lambda view, depth=depth: runs.impacts(view, run_id, limit=1, cursor=_encoded(depth, uuid4())))
 
 
 class Theirs(NamedTuple):
@@ -830,10 +829,10 @@ READS: dict[str, Callable[[View, Theirs], object]] = {
     "evidence.get": lambda view, ids: evidence.get(view, ids.evidence),
     "evidence.page": lambda view, ids: evidence.page(view, memory_assertion_id=ids.assertion, limit=1, cursor=None),
     "rules.get": lambda view, ids: rules.get(view, ids.rule),
-    "invalidate.get": lambda view, ids: invalidate.get(view, ids.run),
-    "invalidate.impacts": lambda view, ids: invalidate.impacts(view, ids.run, limit=1, cursor=None),
-    "invalidate.all_impacts": lambda view, ids: list(invalidate.all_impacts(view, ids.run)),
-    "invalidate.path": lambda view, ids: invalidate.path(view, ids.run, ids.node),
+    "runs.get": lambda view, ids: runs.get(view, ids.run),
+    "runs.impacts": lambda view, ids: runs.impacts(view, ids.run, limit=1, cursor=None),
+    "runs.all_impacts": lambda view, ids: list(runs.all_impacts(view, ids.run)),
+    "runs.path": lambda view, ids: runs.path(view, ids.run, ids.node),
     "staleness": lambda view, ids: staleness.staleness(view, ids.node),
     "snapshot.bookmarks": lambda view, ids: snapshot.bookmarks(view, ids.graph, 1, None),
 }
@@ -916,7 +915,7 @@ def test_another_fleets_lists_are_empty_for_us(store: Store, stranger: GraphBuil
         other.read(lambda view: graphs.get(view, other.graph_id))
     ]
     assert other.read(lambda view: rules.page(view, limit=10, cursor=None)).items == []
-    assert other.read(lambda view: invalidate.page(view, limit=10, cursor=None)).items == []
+    assert other.read(lambda view: runs.page(view, limit=10, cursor=None)).items == []
 
 
 def _assertions(graph: GraphBuilder, key: str) -> list[MemoryAssertion]:

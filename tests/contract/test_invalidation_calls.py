@@ -10,7 +10,7 @@ import pytest
 from app.domain.errors import Invalid, NotFound, PlanChanged
 from app.domain.models import Impact, InvalidationRun, Page
 from app.schemas import EdgePatch, GraphPatch, NewEdge, NewRule
-from app.services import edges, graphs, invalidate, nodes, rules, staleness
+from app.services import edges, graphs, nodes, rules, runs, staleness
 from app.services.reports import Cause, Report
 from app.store.ports import Store
 from app.store.repositories.invalidations import PathStep
@@ -29,7 +29,7 @@ def in_short(found: list[Cause]) -> list[tuple[str | None, str, int]]:
 
 
 def path(graph: GraphBuilder, report: Report, key: str) -> list[PathStep]:
-    return graph.read(lambda view: invalidate.path(view, report.run.run_id, graph.id(key)))
+    return graph.read(lambda view: runs.path(view, report.run.run_id, graph.id(key)))
 
 
 # Requests
@@ -59,7 +59,7 @@ def test_a_report_tells_of_the_request_and_of_what_it_did(graph: GraphBuilder, d
     assert graph.node("a").invalid_since == run.effective_time
     assert report.root_node_ids == [graph.id("a")]
     assert (report.plan_token, report.dry_run, report.cycles) == (None, False, [])
-    assert graph.read(lambda view: invalidate.get(view, run.run_id)) == report
+    assert graph.read(lambda view: runs.get(view, run.run_id)) == report
     assert database.outbox(graph.who) == [("InvalidationCompleted", run.run_id)]
 
 
@@ -255,7 +255,7 @@ def test_runs_page_newest_first(graph: GraphBuilder, stranger: GraphBuilder) -> 
     stranger.invalidate("a")
 
     def fetch(size: int, cursor: str | None) -> Page[InvalidationRun]:
-        return graph.read(lambda view: invalidate.page(view, limit=size, cursor=cursor))
+        return graph.read(lambda view: runs.page(view, limit=size, cursor=cursor))
 
     for limit in (1, 3, 7, 100):
         assert _every_page(fetch, limit) == made[::-1]
@@ -272,9 +272,7 @@ def test_runs_of_one_transaction_page_by_id(graph: GraphBuilder) -> None:
     _, reports = graph.write(lambda uow: rules.create(uow, NewRule(name="r", version="2")))
     assert len(reports) == 2
 
-    found = _every_page(
-        lambda size, cursor: graph.read(lambda view: invalidate.page(view, limit=size, cursor=cursor)), 1
-    )
+    found = _every_page(lambda size, cursor: graph.read(lambda view: runs.page(view, limit=size, cursor=cursor)), 1)
 
     assert [run.run_id for run in found] == sorted(report.run.run_id for report in reports)
 
@@ -292,14 +290,14 @@ def test_impacts_page_by_depth_and_id_and_by_outcome(graph: GraphBuilder) -> Non
     run_id = graph.invalidate("a").run.run_id
 
     def fetch(size: int, cursor: str | None, outcome: str | None = None) -> Page[Impact]:
-        return graph.read(lambda view: invalidate.impacts(view, run_id, outcome=outcome, limit=size, cursor=cursor))
+        return graph.read(lambda view: runs.impacts(view, run_id, outcome=outcome, limit=size, cursor=cursor))
 
     wanted = [*sorted([graph.id(k) for k in [*bs, "p", "s"]]), *sorted(graph.id(c) for c in cs)]
     for limit in (1, 4, 21, 100):
         found = _every_page(fetch, limit)
         assert [impact.memory_node_id for impact in found] == [graph.id("a"), *wanted]
         assert [impact.depth for impact in found] == [0] + [1] * 11 + [2] * 9
-        assert graph.read(lambda view: list(invalidate.all_impacts(view, run_id))) == found
+        assert graph.read(lambda view: list(runs.all_impacts(view, run_id))) == found
         pinned = _every_page(lambda size, cursor: fetch(size, cursor, "SkippedPinned"), limit)
         assert [impact.key for impact in pinned] == ["p"]
         fallen = _every_page(lambda size, cursor: fetch(size, cursor, "Invalidated"), limit)
@@ -324,7 +322,7 @@ def test_a_path_is_read_back_by_via_edges(store: Store, graph: GraphBuilder) -> 
     report = graph.invalidate("a")
 
     assert [(step.key, step.depth, step.edge_type) for step in path(graph, report, "a")] == [("a", 0, None)]
-    steps = graph.read(lambda view: invalidate.path(view, report.run.run_id, other.id("e")))
+    steps = graph.read(lambda view: runs.path(view, report.run.run_id, other.id("e")))
     assert steps == [
         PathStep(graph.id("a"), "a", 0, None, None),
         PathStep(graph.id("c"), "c", 1, graph.edge_id("a", "c"), "Requires"),
@@ -351,7 +349,7 @@ def test_a_path_outlives_its_edges_and_nodes(graph: GraphBuilder) -> None:
     graph.write(lambda uow: edges.update(uow, graph.edge_id("a", "b"), EdgePatch(weight=0.5), None))
     graph.write(lambda uow: nodes.delete(uow, graph.id("b"), None))
     assert [step.memory_node_id for step in path(graph, report, "c")] == [step.memory_node_id for step in before]
-    assert graph.read(lambda view: invalidate.get(view, report.run.run_id)).by_outcome == {"Invalidated": 3}
+    assert graph.read(lambda view: runs.get(view, report.run.run_id)).by_outcome == {"Invalidated": 3}
 
 
 def test_a_node_that_the_run_did_not_reach_has_no_path(graph: GraphBuilder) -> None:
@@ -360,9 +358,9 @@ def test_a_node_that_the_run_did_not_reach_has_no_path(graph: GraphBuilder) -> N
 
     for unreached in (graph.id("b"), uuid4()):
         with pytest.raises(NotFound):
-            graph.read(lambda view, id_=unreached: invalidate.path(view, report.run.run_id, id_))
+            graph.read(lambda view, id_=unreached: runs.path(view, report.run.run_id, id_))
     with pytest.raises(NotFound):
-        graph.read(lambda view: invalidate.path(view, uuid4(), graph.id("a")))
+        graph.read(lambda view: runs.path(view, uuid4(), graph.id("a")))
 
 
 # Why a node is stale

@@ -13,7 +13,7 @@ import pytest
 
 from app.domain.errors import NotFound
 from app.schemas import NewEdge, NewRule
-from app.services import edges, invalidate, nodes, rules
+from app.services import edges, invalidate, nodes, rules, runs
 from app.services.reports import Report
 from app.services.snapshot import open_snapshot
 from app.store.ports import Store
@@ -52,7 +52,7 @@ def test_deep_chain_with_depths(graph: GraphBuilder) -> None:
         None,
         *(graph.edge_id(a, b) for a, b in pairwise(keys)),
     ]
-    steps = graph.read(lambda view: invalidate.path(view, report.run.run_id, graph.id("n03")))
+    steps = graph.read(lambda view: runs.path(view, report.run.run_id, graph.id("n03")))
     assert [(step.key, step.depth, step.edge_type) for step in steps] == [
         ("n00", 0, None),
         ("n01", 1, "Requires"),
@@ -313,7 +313,7 @@ def test_superseding(graph: GraphBuilder) -> None:
     older = _accept(graph, "a", effective_time=DAY)
     newer = _accept(graph, "a", effective_time=DAY + 2 * HOUR)
 
-    superseded = graph.read(lambda view: invalidate.get(view, older.run.run_id))
+    superseded = graph.read(lambda view: runs.get(view, older.run.run_id))
     assert superseded.run.run_status == "Superseded"
     assert superseded.run.superseded_by_run_id == newer.run.run_id
     assert newer.run.run_status == "Pending"
@@ -321,11 +321,11 @@ def test_superseding(graph: GraphBuilder) -> None:
 
     invalidate.resume(graph.store, graph.who, older.run.run_id)
     assert graph.statuses() == {}
-    assert graph.read(lambda view: invalidate.get(view, older.run.run_id)) == superseded
+    assert graph.read(lambda view: runs.get(view, older.run.run_id)) == superseded
     assert superseded.by_outcome == {}
 
     invalidate.resume(graph.store, graph.who, newer.run.run_id)
-    done = graph.read(lambda view: invalidate.get(view, newer.run.run_id))
+    done = graph.read(lambda view: runs.get(view, newer.run.run_id))
     assert (done.run.run_status, done.by_outcome) == ("Completed", {"Invalidated": 1})
     assert graph.statuses() == {"a": "Invalid"}
     assert graph.node("a").invalid_since == DAY
@@ -499,7 +499,7 @@ def _accept(graph: GraphBuilder, *keys: str, **options: Any) -> Report:
 
 
 def _status(graph: GraphBuilder, report: Report) -> str:
-    return graph.read(lambda view: invalidate.get(view, report.run.run_id)).run.run_status
+    return graph.read(lambda view: runs.get(view, report.run.run_id)).run.run_status
 
 
 def _statuses_at(graph: GraphBuilder, as_of: datetime) -> tuple[dict[str | None, str], int]:

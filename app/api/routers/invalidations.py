@@ -17,7 +17,7 @@ from app.schemas.fields import Id, Outcome, parse_id
 from app.schemas.outputs import Page
 from app.schemas.runs import Impact, InvalidationRun, Report
 from app.schemas.runs import Path as NodePath
-from app.services import invalidate
+from app.services import invalidate, runs
 from app.services.reports import Report as RunReport
 from app.store.ports import Store
 
@@ -94,14 +94,14 @@ def _resume(store: Store, who: Principal, run_id: Id) -> None:
 def list_invalidations(reading: Reader, limit: Limit = 100, cursor: Cursor = None) -> Response:
     """The runs of the fleet."""
     with reading.view() as view:
-        return shown(invalidate.page(view, limit=limit, cursor=cursor))
+        return shown(runs.page(view, limit=limit, cursor=cursor))
 
 
 @routes.get(_ONE, response_model=Report, responses=READ_ONE)
 def get_invalidation(run_id: RunId, reading: Reader) -> Response:
     """One run, with its counts and the first of its impacts."""
     with reading.view() as view:
-        return shown(show_report(invalidate.get(view, run_id)))
+        return shown(show_report(runs.get(view, run_id)))
 
 
 @routes.get(
@@ -120,13 +120,13 @@ def list_impacts(
 ) -> Response:
     """What the run did to each node, by depth, then id. As NDJSON: all of them, whatever `limit` says."""
     if prefers_ndjson(accept) and outcome is None and cursor is None:
-        return Streamed(within(reading.view(), lambda view: ndjson(invalidate.all_impacts(view, run_id))), NDJSON)
+        return Streamed(within(reading.view(), lambda view: ndjson(runs.all_impacts(view, run_id))), NDJSON)
     with reading.view() as view:
-        return shown(invalidate.impacts(view, run_id, outcome=outcome, limit=limit, cursor=cursor))
+        return shown(runs.impacts(view, run_id, outcome=outcome, limit=limit, cursor=cursor))
 
 
 @routes.get(_ONE + "/impacts/{memoryNodeId}/path", response_model=NodePath, responses=READ_ONE)
 def impact_path(run_id: RunId, node_id: NodeId, reading: Reader) -> Response:
     """The way on which the run first reached a node, root first."""
     with reading.view() as view:
-        return shown({"items": invalidate.path(view, run_id, node_id)})
+        return shown({"items": runs.path(view, run_id, node_id)})
