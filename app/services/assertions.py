@@ -3,13 +3,14 @@
 from uuid import UUID
 
 from app.domain import identity
-from app.domain.errors import Conflict, Invalid, NotFound, VersionMismatch
+from app.domain.errors import Conflict, Invalid, NotFound
 from app.domain.models import MemoryAssertion, Page
 from app.schemas import AssertionPatch, NewAssertion
 from app.services import cursors, graphs, rules
 from app.services.edges import check_interval
 from app.services.nodes import get as get_node
 from app.services.nodes import name_of, named
+from app.services.versions import seen
 from app.store.unit import UnitOfWork, View
 
 
@@ -76,7 +77,7 @@ def page(
 
 def update(uow: UnitOfWork, assertion_id: UUID, body: AssertionPatch, if_match: int | None) -> MemoryAssertion:
     """Change what is said about the content; the content itself is superseded or retracted, not edited."""
-    assertion = _current(uow, assertion_id, if_match)
+    assertion = seen(get(uow, assertion_id), if_match)
     changed = assertion._replace(**{name: getattr(body, name) for name in body.model_fields_set})
     check_interval(changed.effective_from, changed.effective_to)
     if changed == assertion:
@@ -87,12 +88,5 @@ def update(uow: UnitOfWork, assertion_id: UUID, body: AssertionPatch, if_match: 
 
 def delete(uow: UnitOfWork, assertion_id: UUID, if_match: int | None) -> None:
     """Close the assertion in history."""
-    _current(uow, assertion_id, if_match)
+    seen(get(uow, assertion_id), if_match)
     uow.assertions.delete(assertion_id)
-
-
-def _current(view: View, assertion_id: UUID, if_match: int | None) -> MemoryAssertion:
-    assertion = get(view, assertion_id)
-    if if_match is not None and assertion.version != if_match:
-        raise VersionMismatch(assertion.version)
-    return assertion

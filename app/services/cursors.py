@@ -3,7 +3,7 @@
 import base64
 from collections.abc import Callable
 from datetime import datetime
-from typing import TypeVar
+from typing import Any, TypeVar
 from uuid import UUID
 
 import orjson
@@ -11,36 +11,25 @@ import orjson
 from app.domain.errors import Invalid
 from app.domain.models import Page
 
-Row = TypeVar("Row")
+Row = TypeVar("Row", bound=tuple[Any, ...])
 
 
 def encode(*key: object) -> str:
     return base64.urlsafe_b64encode(orjson.dumps(key)).decode().rstrip("=")
 
 
-def decode(cursor: str, *kinds: Callable[..., object]) -> list[object]:
-    """The key that ``encode`` was given, each part made by its kind; ``Invalid`` for anything else."""
+def decode(cursor: str | None, *kinds: Callable[..., object]) -> list[Any]:
+    """The key that ``encode`` was given, each part made by its kind; ``Invalid`` for anything else.
+
+    Without a cursor, before the first row, every part is None.
+    """
+    if cursor is None:
+        return [None] * len(kinds)
     try:
         parts = orjson.loads(base64.b64decode(cursor + "=" * (-len(cursor) % 4), b"-_", validate=True))
         return [kind(part) for kind, part in zip(kinds, parts, strict=True)]
     except (ValueError, TypeError, AttributeError) as error:
         raise Invalid("The cursor is not one that this list gave out.", "/cursor") from error
-
-
-def after_id(cursor: str | None) -> UUID | None:
-    if cursor is None:
-        return None
-    (id_,) = decode(cursor, UUID)
-    assert isinstance(id_, UUID)  # noqa: S101 - what UUID makes
-    return id_
-
-
-def after_instant(cursor: str | None) -> datetime | None:
-    if cursor is None:
-        return None
-    (after,) = decode(cursor, instant)
-    assert isinstance(after, datetime)  # noqa: S101 - what instant makes
-    return after
 
 
 def instant(text: str) -> datetime:
@@ -58,8 +47,12 @@ def depth(part: object) -> int:
     return part
 
 
+def cut(rows: list[Row], limit: int, key: Callable[[Row], tuple[object, ...]]) -> Page[Row]:
+    """The page that ``rows`` begin, of which one more than ``limit`` was asked for; ``key`` is a row's place."""
+    return Page(rows[:limit], encode(*key(rows[limit - 1])) if len(rows) > limit else None)
+
+
 def page_by_id(fetch: Callable[[UUID | None, int], list[Row]], limit: int, cursor: str | None) -> Page[Row]:
     """A page of a list ordered by its rows' first field."""
-    rows = fetch(after_id(cursor), limit + 1)
-    more = len(rows) > limit
-    return Page(rows[:limit], encode(rows[limit - 1][0]) if more else None)  # type: ignore[index]
+    (after_id,) = decode(cursor, UUID)
+    return cut(fetch(after_id, limit + 1), limit, lambda row: row[:1])

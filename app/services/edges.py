@@ -4,16 +4,16 @@ from datetime import datetime
 from uuid import UUID
 
 from app.domain import identity
-from app.domain.errors import Conflict, Invalid, NotFound, VersionMismatch
+from app.domain.errors import Conflict, Invalid, NotFound
 from app.domain.models import MemoryEdge, MemoryNode, Page
 from app.schemas import EdgePatch, NewEdge
+from app.schemas.fields import EVIDENTIAL
 from app.services import cursors, graphs, invalidate, rules
 from app.services.nodes import get as get_node
 from app.services.nodes import name_of, named
 from app.services.reports import Report
+from app.services.versions import seen
 from app.store.unit import UnitOfWork, View
-
-_EVIDENTIAL = frozenset({"DerivedFrom", "SupportedBy", "ObservedFrom"})
 
 
 def create(uow: UnitOfWork, body: NewEdge) -> tuple[MemoryEdge, Report | None]:
@@ -84,9 +84,9 @@ def page(
 
 def update(uow: UnitOfWork, edge_id: UUID, body: EdgePatch, if_match: int | None) -> MemoryEdge:
     """Change what an edge carries, not what it joins; its target is to be looked at."""
-    edge = _current(uow, edge_id, if_match)
+    edge = seen(get(uow, edge_id), if_match)
     changed = edge._replace(**{name: getattr(body, name) for name in body.model_fields_set})
-    if changed.support_group is not None and changed.edge_type not in _EVIDENTIAL:
+    if changed.support_group is not None and changed.edge_type not in EVIDENTIAL:
         raise Invalid(f"An edge of type {edge.edge_type} cannot be in a support group.", "/supportGroup")
     if changed.support_group is None:
         if body.min_support is not None:
@@ -103,7 +103,7 @@ def update(uow: UnitOfWork, edge_id: UUID, body: EdgePatch, if_match: int | None
 
 def delete(uow: UnitOfWork, edge_id: UUID, if_match: int | None) -> None:
     """Close the edge in history; its target is to be looked at."""
-    edge = _current(uow, edge_id, if_match)
+    edge = seen(get(uow, edge_id), if_match)
     uow.edges.delete(edge_id)
     uow.outbox.add("EdgeRemoved", edge.target_node_id, uow.stamp)
 
@@ -111,13 +111,6 @@ def delete(uow: UnitOfWork, edge_id: UUID, if_match: int | None) -> None:
 def check_interval(start: datetime | None, end: datetime | None) -> None:
     if start is not None and end is not None and end <= start:
         raise Invalid("effectiveTo must be later than effectiveFrom.", "/effectiveTo")
-
-
-def _current(view: View, edge_id: UUID, if_match: int | None) -> MemoryEdge:
-    edge = get(view, edge_id)
-    if if_match is not None and edge.version != if_match:
-        raise VersionMismatch(edge.version)
-    return edge
 
 
 def _default_id(body: NewEdge, source: MemoryNode, target: MemoryNode) -> UUID:

@@ -4,10 +4,11 @@ from datetime import datetime
 from uuid import UUID, uuid4
 
 from app.domain import identity
-from app.domain.errors import Conflict, NotFound, VersionMismatch
+from app.domain.errors import Conflict, NotFound
 from app.domain.models import MemoryAssertion, MemoryNode, Page
 from app.schemas import NewNode, NodePatch
 from app.services import cursors, graphs
+from app.services.versions import seen
 from app.store.unit import UnitOfWork, View
 
 _EARLIEST = datetime.fromisoformat("0001-01-01T00:00:00+00:00")
@@ -72,7 +73,7 @@ def page(
 
 def update(uow: UnitOfWork, node_id: UUID, body: NodePatch, if_match: int | None) -> MemoryNode:
     """Change what a caller may change. A new base confidence, or a pin taken away, calls for a new look."""
-    before = current(uow, node_id, if_match)
+    before = seen(get(uow, node_id), if_match)
     node = before._replace(**{name: getattr(body, name) for name in body.model_fields_set})
     if node == before:
         return node
@@ -86,7 +87,7 @@ def update(uow: UnitOfWork, node_id: UUID, body: NodePatch, if_match: int | None
 
 def delete(uow: UnitOfWork, node_id: UUID, if_match: int | None) -> None:
     """Close the node in history, with its edges and assertions; what rested on it is to be looked at."""
-    current(uow, node_id, if_match)
+    seen(get(uow, node_id), if_match)
     for edge in uow.edges.of_node(node_id):
         other = edge.source_node_id if edge.target_node_id == node_id else edge.target_node_id
         uow.outbox.add("EdgeRemoved", other, uow.stamp)
@@ -95,20 +96,11 @@ def delete(uow: UnitOfWork, node_id: UUID, if_match: int | None) -> None:
 
 def history(view: View, node_id: UUID, limit: int, cursor: str | None) -> Page[MemoryNode]:
     """Every version, oldest first, of a node that is or was there."""
-    after = cursors.after_instant(cursor) or _EARLIEST
-    rows = view.nodes.history(node_id, after, limit + 1)
+    (after,) = cursors.decode(cursor, cursors.instant)
+    rows = view.nodes.history(node_id, after or _EARLIEST, limit + 1)
     if not rows and cursor is None:
         raise NotFound("Memory node", [node_id])
-    more = len(rows) > limit
-    return Page(rows[:limit], cursors.encode(rows[limit - 1].valid_from) if more else None)
-
-
-def current(view: View, node_id: UUID, if_match: int | None) -> MemoryNode:
-    """The node, in the version that the caller has seen."""
-    node = get(view, node_id)
-    if if_match is not None and node.version != if_match:
-        raise VersionMismatch(node.version)
-    return node
+    return cursors.cut(rows, limit, lambda row: (row.valid_from,))
 
 
 def named(view: View, graph_id: UUID | None, key: str | None, node_id: UUID | None) -> MemoryNode:

@@ -38,11 +38,9 @@ def get(view: View, run_id: UUID) -> Report:
 
 def page(view: View, *, limit: int, cursor: str | None) -> Page[InvalidationRun]:
     """Runs, newest first."""
-    before, after = cursors.decode(cursor, cursors.instant, UUID) if cursor else (None, None)
-    rows = view.invalidations.page(before, after, limit + 1)  # type: ignore[arg-type]
-    more = len(rows) > limit
-    last = rows[limit - 1] if more else None
-    return Page(rows[:limit], cursors.encode(last.requested_at, last.run_id) if last else None)
+    before, after = cursors.decode(cursor or None, cursors.instant, UUID)
+    rows = view.invalidations.page(before, after, limit + 1)
+    return cursors.cut(rows, limit, lambda run: (run.requested_at, run.run_id))
 
 
 def impacts(view: View, run_id: UUID, *, outcome: str | None = None, limit: int, cursor: str | None) -> Page[Impact]:
@@ -74,11 +72,6 @@ def _known(view: View, run_id: UUID) -> InvalidationRun:
 
 
 def _impacts(view: View, run_id: UUID, outcome: str | None, limit: int, cursor: str | None) -> Page[Impact]:
-    after: tuple[int, UUID] | None = None
-    if cursor:
-        depth, node_id = cursors.decode(cursor, cursors.depth, UUID)
-        after = (depth, node_id)  # type: ignore[assignment]
-    rows = view.invalidations.impacts(run_id, outcome, after, limit + 1)
-    more = len(rows) > limit
-    last = rows[limit - 1] if more else None
-    return Page(rows[:limit], cursors.encode(last.depth, last.memory_node_id) if last else None)
+    depth, node_id = cursors.decode(cursor or None, cursors.depth, UUID)
+    rows = view.invalidations.impacts(run_id, outcome, depth or 0, node_id, limit + 1)
+    return cursors.cut(rows, limit, lambda impact: (impact.depth, impact.memory_node_id))

@@ -16,9 +16,8 @@ Converter = Callable[[Any], Any]
 PART = 2000
 """Rows read at a time."""
 
-_STATUSES = ("Valid", "PotentiallyStale", "Invalid")
-_STATUS_NAMES = dict(enumerate(_STATUSES))
-LEVELS = {name: level for level, name in enumerate(_STATUSES)}
+_STATUS_NAMES = dict(enumerate(("Valid", "PotentiallyStale", "Invalid")))
+LEVELS = {name: level for level, name in _STATUS_NAMES.items()}
 """How a status is stored; the order is that of SEMANTICS 2."""
 
 

@@ -163,16 +163,17 @@ class Invalidations:
         """Tenant, fleet and id of every pending run of every fleet, oldest first; for the service itself alone."""
         return self._session.rows(PendingAnywhere, "runs_pending_everywhere")
 
-    def impacts(self, run_id: UUID, outcome: str | None, after: tuple[int, UUID] | None, limit: int) -> list[Impact]:
-        """By depth and id, at most ``limit``, those after ``after``."""
-        depth, node_id = after or (0, None)
+    def impacts(
+        self, run_id: UUID, outcome: str | None, after_depth: int, after_id: UUID | None, limit: int
+    ) -> list[Impact]:
+        """By depth and id, at most ``limit``, those after the given ones."""
         return self._session.rows(
             Impact,
             "impact_page",
             run_id=run_id,
             outcome=outcome,
-            after_depth=depth,
-            after_id=node_id,
+            after_depth=after_depth,
+            after_id=after_id,
             limit=limit,
         )
 

@@ -68,14 +68,10 @@ SELECT COUNT(*)
 FROM InvalidationImpacts AS i
 WHERE i.InvalidationRunId = :run_id AND i.TenantId = :tenant_id AND i.FleetId = :fleet_id
   AND i.Depth = 0 AND i.Carried > 0
-  AND (EXISTS (SELECT 1
-               FROM MemoryNodes AS n
-               WHERE n.MemoryNodeId = i.MemoryNodeId AND n.TenantId = i.TenantId AND n.FleetId = i.FleetId
-                 AND n.ValidFrom > :committed_at AND n.Status < i.NewStatus)
-       OR EXISTS (SELECT 1
-                  FROM MemoryNodesHistory AS n
-                  WHERE n.MemoryNodeId = i.MemoryNodeId AND n.TenantId = i.TenantId AND n.FleetId = i.FleetId
-                    AND n.ValidFrom > :committed_at AND n.Status < i.NewStatus));
+  AND EXISTS (SELECT 1
+              FROM MemoryNodesSystemTime AS n
+              WHERE n.MemoryNodeId = i.MemoryNodeId AND n.TenantId = :tenant_id AND n.FleetId = :fleet_id
+                AND n.ValidFrom > :committed_at AND n.Status < i.NewStatus);
 
 -- name: runs_pending_before
 -- Runs that have not begun and that a newer request may supersede: asked for an earlier time, with weaker or equal
@@ -138,27 +134,19 @@ WITH RECURSIVE Way (MemoryNodeId, Depth, ViaEdgeId) AS (
     FROM Way AS w
     CROSS JOIN InvalidationImpacts AS i INDEXED BY IX_InvalidationImpacts_Node
         ON i.InvalidationRunId = :run_id AND i.TenantId = :tenant_id AND i.FleetId = :fleet_id
-        AND i.MemoryNodeId = COALESCE(
-            (SELECT CASE WHEN e.TargetNodeId = w.MemoryNodeId THEN e.SourceNodeId ELSE e.TargetNodeId END
-             FROM MemoryEdges AS e
-             WHERE e.MemoryEdgeId = w.ViaEdgeId AND e.TenantId = :tenant_id AND e.FleetId = :fleet_id
-               AND e.ValidFrom <= :as_of),
-            (SELECT CASE WHEN e.TargetNodeId = w.MemoryNodeId THEN e.SourceNodeId ELSE e.TargetNodeId END
-             FROM MemoryEdgesHistory AS e
-             WHERE e.MemoryEdgeId = w.ViaEdgeId AND e.TenantId = :tenant_id AND e.FleetId = :fleet_id
-               AND e.ValidFrom <= :as_of AND e.ValidTo > :as_of))
+        AND i.MemoryNodeId = (
+            SELECT CASE WHEN e.TargetNodeId = w.MemoryNodeId THEN e.SourceNodeId ELSE e.TargetNodeId END
+            FROM MemoryEdgesSystemTime AS e
+            WHERE e.MemoryEdgeId = w.ViaEdgeId AND e.TenantId = :tenant_id AND e.FleetId = :fleet_id
+              AND e.ValidFrom <= :as_of AND e.ValidTo > :as_of)
     WHERE i.Depth < w.Depth
 )
 SELECT w.MemoryNodeId, n.[Key], w.Depth, w.ViaEdgeId,
-       COALESCE(
-           (SELECT e.EdgeType
-            FROM MemoryEdges AS e
+       (
+            SELECT e.EdgeType
+            FROM MemoryEdgesSystemTime AS e
             WHERE e.MemoryEdgeId = w.ViaEdgeId AND e.TenantId = :tenant_id AND e.FleetId = :fleet_id
-              AND e.ValidFrom <= :as_of),
-           (SELECT e.EdgeType
-            FROM MemoryEdgesHistory AS e
-            WHERE e.MemoryEdgeId = w.ViaEdgeId AND e.TenantId = :tenant_id AND e.FleetId = :fleet_id
-              AND e.ValidFrom <= :as_of AND e.ValidTo > :as_of)) AS EdgeType
+              AND e.ValidFrom <= :as_of AND e.ValidTo > :as_of) AS EdgeType
 FROM Way AS w
 LEFT JOIN MemoryNodes AS n
     ON n.MemoryNodeId = w.MemoryNodeId AND n.TenantId = :tenant_id AND n.FleetId = :fleet_id

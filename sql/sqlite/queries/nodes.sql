@@ -119,7 +119,8 @@ UNION ALL
 SELECT n.MemoryNodeId, n.[Key], n.GraphId, n.Name
 FROM Sources AS s
 CROSS JOIN MemoryNodesHistory AS n ON n.MemoryNodeId = s.SourceNodeId
-WHERE n.TenantId = :tenant_id AND n.FleetId = :fleet_id AND n.GraphId <> :graph_id AND n.ValidFrom <= :as_of AND n.ValidTo > :as_of
+WHERE n.TenantId = :tenant_id AND n.FleetId = :fleet_id AND n.GraphId <> :graph_id
+  AND n.ValidFrom <= :as_of AND n.ValidTo > :as_of
 ORDER BY 1;
 
 -- name: node_last_known

@@ -1,5 +1,6 @@
 -- An import: lines staged in the work tables of session.sql, resolved, checked and applied kind by kind. Each check names
--- the first line at fault, and begins with the field at fault where there is one. A field that a line leaves out keeps what is stored, so identical lines change nothing.
+-- the first line at fault, and begins with the field at fault where there is one. A field that a line leaves out keeps
+-- what is stored, so identical lines change nothing.
 
 -- name: staged_clear_rules
 DELETE FROM StagedRules;
@@ -91,7 +92,8 @@ WHERE StagedNodes.IsIdGiven = 0 AND n.GraphId = :graph_id AND n.[Key] = StagedNo
   AND n.TenantId = :tenant_id AND n.FleetId = :fleet_id;
 
 -- name: staged_nodes_fault
-SELECT MIN(s.Line) AS Line, CASE WHEN s.[Key] IS NULL THEN 'memoryNodeId' ELSE 'key ' || s.[Key] END || ' stands on an earlier line too' AS Fault
+SELECT MIN(s.Line) AS Line,
+       CASE WHEN s.[Key] IS NULL THEN 'memoryNodeId' ELSE 'key ' || s.[Key] END || ' stands on an earlier line too' AS Fault
 FROM (SELECT d.MemoryNodeId, d.[Key], MAX(d.Line) AS Line
       FROM StagedNodes AS d GROUP BY d.MemoryNodeId HAVING COUNT(*) > 1) AS s
 HAVING COUNT(*) > 0
@@ -233,7 +235,8 @@ FROM StagedEdges AS s
 WHERE s.SourceNodeId = s.TargetNodeId
 HAVING COUNT(*) > 0
 UNION ALL
-SELECT MIN(s.Line), CASE WHEN s.RuleName IS NULL THEN 'sourceRuleId' ELSE 'ruleName ' || s.RuleName END || ' is not known here'
+SELECT MIN(s.Line),
+       CASE WHEN s.RuleName IS NULL THEN 'sourceRuleId' ELSE 'ruleName ' || s.RuleName END || ' is not known here'
 FROM StagedEdges AS s
 LEFT JOIN SourceRules AS r ON r.SourceRuleId = s.SourceRuleId AND r.TenantId = :tenant_id AND r.FleetId = :fleet_id
 WHERE (s.SourceRuleId IS NOT NULL OR s.RuleName IS NOT NULL) AND r.SourceRuleId IS NULL
@@ -338,7 +341,8 @@ LEFT JOIN MemoryNodes AS n
 WHERE n.MemoryNodeId IS NULL
 HAVING COUNT(*) > 0
 UNION ALL
-SELECT MIN(s.Line), CASE WHEN s.RuleName IS NULL THEN 'sourceRuleId' ELSE 'ruleName ' || s.RuleName END || ' is not known here'
+SELECT MIN(s.Line),
+       CASE WHEN s.RuleName IS NULL THEN 'sourceRuleId' ELSE 'ruleName ' || s.RuleName END || ' is not known here'
 FROM StagedAssertions AS s
 LEFT JOIN SourceRules AS r ON r.SourceRuleId = s.SourceRuleId AND r.TenantId = :tenant_id AND r.FleetId = :fleet_id
 WHERE (s.SourceRuleId IS NOT NULL OR s.RuleName IS NOT NULL) AND r.SourceRuleId IS NULL
@@ -409,7 +413,8 @@ SELECT
     s.EffectiveTo, s.LastVerifiedAt, s.SupersededBy, s.RetractedAt, s.SourceRuleId, k.TransactionStamp,
     COALESCE((SELECT MAX(h.Version)
               FROM MemoryAssertionsHistory AS h
-              WHERE h.MemoryAssertionId = s.MemoryAssertionId AND h.TenantId = :tenant_id AND h.FleetId = :fleet_id), 0) + 1
+              WHERE h.MemoryAssertionId = s.MemoryAssertionId AND h.TenantId = :tenant_id
+                AND h.FleetId = :fleet_id), 0) + 1
 FROM StagedAssertions AS s
 CROSS JOIN SystemClock AS k
 WHERE s.IsKnown = 0
