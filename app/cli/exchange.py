@@ -21,6 +21,7 @@ from app.domain.errors import NotFound
 from app.domain.models import Principal
 from app.schemas import NewGraph
 from app.services import exchange
+from app.services.export import export_lines
 from app.store.ports import Store
 
 
@@ -64,7 +65,7 @@ def export_graph(
     with opened(database_url) as store:
         with store.read(who) as view:
             graph_id = known_graph(view, graph).graph_id
-        with exchange.export_lines(store, who, graph_id, as_of) as lines, sink(output) as out:
+        with export_lines(store, who, graph_id, as_of) as lines, sink(output) as out:
             out.writelines(lines)
 
 

@@ -15,14 +15,11 @@ from app.domain.errors import BadLine, TooLarge
 from app.domain.models import Principal
 from app.schemas import AssertionLine, EdgeLine, EvidenceLine, ImportLine, NewGraph, NodeLine, RuleLine
 from app.services import graphs
-from app.services.export import export_lines
 from app.services.once import Stored, once
 from app.services.staged import rows_of, take_missing_ids
 from app.store.ports import Store
 from app.store.repositories.staging import KINDS, Staging
 from app.store.unit import UnitOfWork
-
-__all__ = ["MAX_LINE_BYTES", "MAX_UNPACKED_BYTES", "export_lines", "import_lines", "is_gzip"]
 
 MAX_LINE_BYTES = 1 << 20
 MAX_UNPACKED_BYTES = 8 << 30

@@ -15,6 +15,7 @@ from hypothesis import given, settings
 from app.domain.errors import BadLine, IdempotencyMismatch, NotFound
 from app.schemas import NodePatch
 from app.services import assertions, edges, evidence, exchange, nodes
+from app.services.export import export_lines
 from app.store.ports import Store
 from tests.contract.builder import DAY, GraphBuilder, Line, assertion, edge, ndjson, node, rule
 from tests.contract.builder import evidence as evidence_line
@@ -34,7 +35,7 @@ def copies(engine: Engine) -> Iterator[Store]:
 
 
 def exported(graph: GraphBuilder, as_of: datetime | None = None) -> bytes:
-    with exchange.export_lines(graph.store, graph.who, graph.graph_id, as_of) as lines:
+    with export_lines(graph.store, graph.who, graph.graph_id, as_of) as lines:
         return b"".join(lines)
 
 
@@ -281,7 +282,7 @@ def test_an_unknown_graph_or_another_fleets_is_not_found(store: Store, graph: Gr
     for graph_id in (uuid4(), theirs.graph_id):
         with pytest.raises(NotFound):
             exchange.import_lines(store, graph.who, graph_id, BytesIO(ndjson(node("a"))))
-        with pytest.raises(NotFound), exchange.export_lines(store, graph.who, graph_id, None):
+        with pytest.raises(NotFound), export_lines(store, graph.who, graph_id, None):
             pass
     assert theirs.nodes() == {}
 

@@ -17,6 +17,7 @@ from app.domain.errors import Busy
 from app.schemas.lines import ImportLine
 from app.schemas.outputs import ImportReport
 from app.services import exchange
+from app.services.export import export_lines
 
 routes = router("import and export")
 
@@ -101,7 +102,7 @@ async def _spool(request: Request, file: IO[bytes]) -> bytes:
 )
 def export_graph(graph_id: GraphId, reading: Reader, as_of: AsOf = None) -> Response:
     """The lines that an import takes: importing them elsewhere gives the same graph."""
-    lines = exchange.export_lines(reading.store, reading.who, graph_id, as_of)
+    lines = export_lines(reading.store, reading.who, graph_id, as_of)
     headers = {
         "Cache-Control": "no-cache",
         "Content-Disposition": f'attachment; filename="{graph_id}.ndjson"',
