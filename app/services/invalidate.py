@@ -60,7 +60,6 @@ def resume(store: Store, who: Principal, run_id: UUID) -> None:
         order = uow.invalidations.find_order(run_id)
         if run is None or order is None or run.run_status != "Pending":
             return
-        uow.invalidations.name_roots(uow.invalidations.roots(run_id))
         uow.invalidations.complete(run_id, uow.stamp)
         _cascade(uow, run, order.invalid_since, order.is_derived)
         uow.commit()
@@ -198,10 +197,11 @@ def _record(
 ) -> tuple[UUID, datetime]:
     """Record request and run. Pending runs that it covers are superseded, and hand on their earlier time."""
     run_id = uuid4()
-    uow.invalidations.name_roots(roots)
-    covered = uow.invalidations.pending_covered_by(request)
+    uow.invalidations.add_request(request, roots)
+    covered = uow.invalidations.pending_covered_by(request.request_id)
     invalid_since = min([request.invalid_since, *(run.invalid_since for run in covered)])
-    uow.invalidations.add_request(request._replace(invalid_since=invalid_since), roots)
+    if covered:
+        uow.invalidations.backdate(request.request_id, invalid_since)
     uow.invalidations.add_run(run_id, request.request_id, parent_run_id, None if pending else uow.stamp)
     for run in covered:
         uow.invalidations.supersede(run.run_id, run_id, uow.stamp)
@@ -221,7 +221,6 @@ def _cascade(uow: UnitOfWork, run: InvalidationRun, invalid_since: datetime, is_
             is_derived=is_derived,
         )
     )
-    uow.outbox.add("InvalidationCompleted", run.run_id, uow.stamp)
 
 
 def _plan_token(view: View, request: Request, run_id: UUID) -> str:

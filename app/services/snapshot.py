@@ -4,6 +4,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import datetime
 from heapq import merge
+from itertools import groupby
 from typing import Generic, NamedTuple, TypeVar
 from uuid import UUID, uuid4
 
@@ -84,12 +85,9 @@ def diff(store: Store, who: Principal, graph_id: UUID, start: datetime, end: dat
             graph_id,
             start,
             end,
-            _changes(view.nodes.gone_between(graph_id, start, end), view.nodes.new_between(graph_id, start, end)),
-            _changes(view.edges.gone_between(graph_id, start, end), view.edges.new_between(graph_id, start, end)),
-            _changes(
-                view.assertions.gone_between(graph_id, start, end),
-                view.assertions.new_between(graph_id, start, end),
-            ),
+            _changes(view.nodes.between(graph_id, start, end), start),
+            _changes(view.edges.between(graph_id, start, end), start),
+            _changes(view.assertions.between(graph_id, start, end), start),
         )
 
 
@@ -108,20 +106,16 @@ def bookmarks(view: View, graph_id: UUID, limit: int, cursor: str | None) -> Pag
     return cursors.page_by_id(lambda after, count: view.graphs.bookmarks(graph_id, after, count), limit, cursor)
 
 
-def _changes(gone: Iterator[Row], new: Iterator[Row]) -> Iterator[Change[Row]]:
-    """Pairs two streams ordered by id."""
-    before, after = next(gone, None), next(new, None)
-    while before or after:
-        if after is None or (before is not None and before[0] < after[0]):
-            yield Change("removed", before, None)
-            before = next(gone, None)
-        elif before is None or after[0] < before[0]:
-            yield Change("added", None, after)
-            after = next(new, None)
-        else:
-            if _content(before) != _content(after):
-                yield Change("changed", before, after)
-            before, after = next(gone, None), next(new, None)
+def _changes(versions: Iterator[Row], start: datetime) -> Iterator[Change[Row]]:
+    """Pairs the version of a row known at ``start`` with the later one; the versions come by id and time."""
+    for _, group in groupby(versions, key=lambda row: row[0]):
+        first, last = (pair := list(group))[0], pair[-1]
+        if first.valid_from > start:
+            yield Change("added", None, first)
+        elif first is last:
+            yield Change("removed", first, None)
+        elif _content(first) != _content(last):
+            yield Change("changed", first, last)
 
 
 def _content(row: MemoryNode | MemoryEdge | MemoryAssertion) -> dict[str, object]:

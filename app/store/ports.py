@@ -12,7 +12,7 @@ from app.store.unit import UnitOfWork, View
 
 
 class CascadeOrder(NamedTuple):
-    """One cascade to carry out. Its roots stand in ``CascadeRoots``; its run is already recorded."""
+    """One cascade to carry out. Its request, with the roots, and its run are already recorded."""
 
     run_id: UUID
     status: str
@@ -28,7 +28,8 @@ class Cascade(Protocol):
     """The rounds of SEMANTICS 4."""
 
     def run(self, order: CascadeOrder) -> None:
-        """Compute the least fixpoint, record an impact for every node reached, and update each node once.
+        """Compute the least fixpoint, record an impact for every node reached, update each node once, and leave an
+        ``InvalidationCompleted`` in the outbox.
 
         Nothing is committed. The cost is linear in the edges touched.
         """

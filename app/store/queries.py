@@ -24,10 +24,10 @@ class Statement(NamedTuple):
     binds: frozenset[str]
 
 
-def load_queries(folder: Path) -> Mapping[str, Statement]:
-    """Every statement below ``folder`` by name; a name given twice is an error."""
+def load_queries(*folders: Path) -> Mapping[str, Statement]:
+    """Every statement in the folders by name; a name given twice is an error."""
     statements: dict[str, Statement] = {}
-    for file in sorted(folder.glob("*.sql")):
+    for file in sorted(file for folder in folders for file in folder.glob("*.sql")):
         for name, sql in _split(file):
             if name in statements:
                 raise ValueError(f"{file}: the statement {name} is defined twice")

@@ -1,10 +1,5 @@
 -- Work tables of one connection, made when it is opened. They are emptied by whoever uses them.
 
--- The roots of the request being carried out.
-CREATE TEMP TABLE CascadeRoots (
-    MemoryNodeId BLOB NOT NULL PRIMARY KEY
-) WITHOUT ROWID;
-
 -- Every node the cascade has reached. Carried is C of SEMANTICS 4; max(OldStatus, Carried) is N. Depth and ViaEdgeId
 -- tell of the round in which the node was first affected, ReachedDepth and ReachedVia of the first look at it, FiredDepth of the
 -- round in which it first fired.

@@ -43,16 +43,10 @@ class Assertions:
         """By id."""
         return self._session.stream(MemoryAssertion, "assertions_as_of", graph_id=graph_id, as_of=as_of)
 
-    def gone_between(self, graph_id: UUID, start: datetime, end: datetime) -> Iterator[MemoryAssertion]:
-        """Versions known at ``start`` and closed by ``end``, by id."""
+    def between(self, graph_id: UUID, start: datetime, end: datetime) -> Iterator[MemoryAssertion]:
+        """Versions known at ``start`` and closed by ``end``, or begun between and known at ``end``; by id and time."""
         return self._session.stream(
-            MemoryAssertion, "assertions_gone_between", graph_id=graph_id, start_time=start, end_time=end
-        )
-
-    def new_between(self, graph_id: UUID, start: datetime, end: datetime) -> Iterator[MemoryAssertion]:
-        """Versions known at ``end`` and begun after ``start``, by id."""
-        return self._session.stream(
-            MemoryAssertion, "assertions_new_between", graph_id=graph_id, start_time=start, end_time=end
+            MemoryAssertion, "assertions_between", graph_id=graph_id, start_time=start, end_time=end
         )
 
     def add_evidence(self, evidence: EvidenceReference) -> None:

@@ -62,13 +62,9 @@ class Edges:
         """By id."""
         return self._session.stream(MemoryEdge, "edges_as_of", graph_id=graph_id, as_of=as_of)
 
-    def gone_between(self, graph_id: UUID, start: datetime, end: datetime) -> Iterator[MemoryEdge]:
-        """Versions known at ``start`` and closed by ``end``, by id."""
-        return self._session.stream(MemoryEdge, "edges_gone_between", graph_id=graph_id, start_time=start, end_time=end)
-
-    def new_between(self, graph_id: UUID, start: datetime, end: datetime) -> Iterator[MemoryEdge]:
-        """Versions known at ``end`` and begun after ``start``, by id."""
-        return self._session.stream(MemoryEdge, "edges_new_between", graph_id=graph_id, start_time=start, end_time=end)
+    def between(self, graph_id: UUID, start: datetime, end: datetime) -> Iterator[MemoryEdge]:
+        """Versions known at ``start`` and closed by ``end``, or begun between and known at ``end``; by id and time."""
+        return self._session.stream(MemoryEdge, "edges_between", graph_id=graph_id, start_time=start, end_time=end)
 
     def end_supports(self, superseded_id: UUID, superseder_id: UUID, effective_time: datetime) -> int:
         """A replacement does not rest on what it replaces (SEMANTICS 3); how many edges that ended."""

@@ -92,11 +92,6 @@ class Invalidations:
     def __init__(self, session: Session) -> None:
         self._session = session
 
-    def name_roots(self, roots: Sequence[UUID]) -> None:
-        """The roots that the next cascade, and the next question for superseded runs, are about."""
-        self._session.execute("cascade_clear_roots")
-        self._session.execute_many("cascade_add_root", [{"memory_node_id": root} for root in roots])
-
     def add_request(self, request: Request, roots: Sequence[UUID]) -> None:
         self._session.execute("request_insert", **request._asdict() | {"status": LEVELS[request.status]})
         self._session.execute_many(
@@ -140,18 +135,13 @@ class Invalidations:
         found = self._session.scalar("run_count_restored_roots", run_id=run.run_id, committed_at=run.committed_at)
         return bool(found)
 
-    def pending_covered_by(self, request: Request) -> list[PendingRun]:
-        """Runs not begun that the request, with the roots last named, supersedes (SEMANTICS 4)."""
-        return self._session.rows(
-            PendingRun,
-            "runs_pending_before",
-            effective_time=request.effective_time,
-            status=LEVELS[request.status],
-            override_pinned=request.override_pinned,
-            is_derived=request.is_derived,
-            strict=request.policy == "strict",
-            transitive=request.propagation == "transitive",
-        )
+    def pending_covered_by(self, request_id: UUID) -> list[PendingRun]:
+        """Runs not begun that a recorded request supersedes (SEMANTICS 4)."""
+        return self._session.rows(PendingRun, "runs_pending_covered_by", request_id=request_id)
+
+    def backdate(self, request_id: UUID, invalid_since: datetime) -> None:
+        """The request takes over an earlier time from those it supersedes."""
+        self._session.execute("request_backdate", request_id=request_id, invalid_since=invalid_since)
 
     def supersede(self, run_id: UUID, by_run_id: UUID, committed_at: datetime) -> None:
         self._session.execute("run_supersede", run_id=run_id, by_run_id=by_run_id, committed_at=committed_at)

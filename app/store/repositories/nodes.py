@@ -87,17 +87,13 @@ class Nodes:
         """By id."""
         return self._session.stream(MemoryNode, "nodes_as_of", graph_id=graph_id, as_of=as_of)
 
+    def between(self, graph_id: UUID, start: datetime, end: datetime) -> Iterator[MemoryNode]:
+        """Versions known at ``start`` and closed by ``end``, or begun between and known at ``end``; by id and time."""
+        return self._session.stream(MemoryNode, "nodes_between", graph_id=graph_id, start_time=start, end_time=end)
+
     def externals_as_of(self, graph_id: UUID, as_of: datetime) -> list[ExternalNode]:
         """By id."""
         return self._session.rows(ExternalNode, "external_nodes_as_of", graph_id=graph_id, as_of=as_of)
-
-    def gone_between(self, graph_id: UUID, start: datetime, end: datetime) -> Iterator[MemoryNode]:
-        """Versions known at ``start`` and closed by ``end``, by id."""
-        return self._session.stream(MemoryNode, "nodes_gone_between", graph_id=graph_id, start_time=start, end_time=end)
-
-    def new_between(self, graph_id: UUID, start: datetime, end: datetime) -> Iterator[MemoryNode]:
-        """Versions known at ``end`` and begun after ``start``, by id."""
-        return self._session.stream(MemoryNode, "nodes_new_between", graph_id=graph_id, start_time=start, end_time=end)
 
     def last_known(self, node_id: UUID) -> KnownNode | None:
         """Also a node that is deleted."""

@@ -106,7 +106,6 @@ class Staging:
             fault = self._session.one(Fault, f"staged_{kind}_reversed")
             if fault:
                 return Applied(0, 0, fault)
-        changed = self._session.execute(f"staged_{kind}_update") if kind in _FILLED else 0
         added = self._session.execute(f"staged_{kind}_insert", graph_id=graph_id)
-        fault = self._session.one(Fault, "staged_assertions_dangling") if kind == "assertions" else None
-        return Applied(added, changed, fault)
+        changed = self._session.execute(f"staged_{kind}_update") if kind in _FILLED else 0
+        return Applied(added, changed, None)

@@ -44,6 +44,7 @@ class SqliteCascade:
         self._find_components(binds)
         execute("cascade_record_impacts", **binds)
         execute("cascade_update_nodes", **binds)
+        execute("cascade_tell", **binds)
 
     def _rounds(self, binds: dict[str, Any]) -> None:
         """Synchronous rounds, until one in which no edge is looked at or nothing rises."""

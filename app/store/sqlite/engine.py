@@ -54,7 +54,7 @@ class SqliteStore:
             raise Busy(f"SQLite {sqlite3.sqlite_version} is too old; Memory Graph needs 3.37 or newer.")
         self.path = path
         self._clock = clock
-        self._queries = load_queries(SQL / "sqlite" / "queries")
+        self._queries = load_queries(SQL / "sqlite" / "queries", SQL / "sqlite" / "procedures")
         self._codec = SqliteCodec()
         self._floor = Floor(path)
         self._writing = Lock()

@@ -68,25 +68,16 @@ WHERE a.GraphId = :graph_id AND a.TenantId = :tenant_id AND a.FleetId = :fleet_i
   AND a.ValidFrom <= :as_of AND a.ValidTo > :as_of
 ORDER BY a.MemoryAssertionId;
 
--- name: assertions_gone_between
--- Rows known at the start and closed by the end, by id.
+-- name: assertions_between
+-- Versions known at the start and closed by the end, and versions known at the end and begun since, by id.
 SELECT a.MemoryAssertionId, a.GraphId, a.MemoryNodeId, a.Content, a.Category, a.Importance, a.Confidence,
        a.ObservedAt, a.EffectiveFrom, a.EffectiveTo, a.LastVerifiedAt, a.SupersededBy, a.RetractedAt,
        a.SourceRuleId, a.ValidFrom, a.ValidTo, a.Version
 FROM MemoryAssertionsSystemTime AS a
 WHERE a.GraphId = :graph_id AND a.TenantId = :tenant_id AND a.FleetId = :fleet_id
-  AND a.ValidFrom <= :start_time AND a.ValidTo > :start_time AND a.ValidTo <= :end_time
-ORDER BY a.MemoryAssertionId;
-
--- name: assertions_new_between
--- Rows known at the end that were not yet so at the start, by id.
-SELECT a.MemoryAssertionId, a.GraphId, a.MemoryNodeId, a.Content, a.Category, a.Importance, a.Confidence,
-       a.ObservedAt, a.EffectiveFrom, a.EffectiveTo, a.LastVerifiedAt, a.SupersededBy, a.RetractedAt,
-       a.SourceRuleId, a.ValidFrom, a.ValidTo, a.Version
-FROM MemoryAssertionsSystemTime AS a
-WHERE a.GraphId = :graph_id AND a.TenantId = :tenant_id AND a.FleetId = :fleet_id
-  AND a.ValidFrom > :start_time AND a.ValidFrom <= :end_time AND a.ValidTo > :end_time
-ORDER BY a.MemoryAssertionId;
+  AND ((a.ValidFrom <= :start_time AND a.ValidTo > :start_time AND a.ValidTo <= :end_time)
+       OR (a.ValidFrom > :start_time AND a.ValidFrom <= :end_time AND a.ValidTo > :end_time))
+ORDER BY a.MemoryAssertionId, a.ValidFrom;
 
 -- name: assertions_forget_superseder
 -- What a deleted assertion had superseded no longer names it.

@@ -1,17 +1,3 @@
--- System time (SEMANTICS 5).
-
--- name: clock_open
--- Take the stamp of the transaction that has just got the write lock: later than every stamp before it.
-UPDATE SystemClock
-SET TransactionStamp = MAX(LastStamp + 1, :now), LastStamp = MAX(LastStamp + 1, :now);
-
--- name: clock_close
--- The last statement before a commit.
-UPDATE SystemClock SET TransactionStamp = NULL;
-
 -- name: clock_last
+-- The stamp of the last commit that can be seen (SEMANTICS 5).
 SELECT k.LastStamp AS LastStampAt FROM SystemClock AS k;
-
--- name: clock_pass
--- Every later stamp exceeds a time that was answered for.
-UPDATE SystemClock SET LastStamp = MAX(LastStamp, :as_of);

@@ -80,23 +80,15 @@ WHERE e.GraphId = :graph_id AND e.TenantId = :tenant_id AND e.FleetId = :fleet_i
   AND e.ValidFrom <= :as_of AND e.ValidTo > :as_of
 ORDER BY e.MemoryEdgeId;
 
--- name: edges_gone_between
--- Rows known at the start and closed by the end, by id.
+-- name: edges_between
+-- Versions known at the start and closed by the end, and versions known at the end and begun since, by id.
 SELECT e.MemoryEdgeId, e.GraphId, e.SourceNodeId, e.TargetNodeId, e.EdgeType, e.SupportGroup, e.MinSupport,
        e.Weight, e.EffectiveFrom, e.EffectiveTo, e.SourceRuleId, e.CreatedAt, e.ValidFrom, e.ValidTo, e.Version
 FROM MemoryEdgesSystemTime AS e
 WHERE e.GraphId = :graph_id AND e.TenantId = :tenant_id AND e.FleetId = :fleet_id
-  AND e.ValidFrom <= :start_time AND e.ValidTo > :start_time AND e.ValidTo <= :end_time
-ORDER BY e.MemoryEdgeId;
-
--- name: edges_new_between
--- Rows known at the end that were not yet so at the start, by id.
-SELECT e.MemoryEdgeId, e.GraphId, e.SourceNodeId, e.TargetNodeId, e.EdgeType, e.SupportGroup, e.MinSupport,
-       e.Weight, e.EffectiveFrom, e.EffectiveTo, e.SourceRuleId, e.CreatedAt, e.ValidFrom, e.ValidTo, e.Version
-FROM MemoryEdgesSystemTime AS e
-WHERE e.GraphId = :graph_id AND e.TenantId = :tenant_id AND e.FleetId = :fleet_id
-  AND e.ValidFrom > :start_time AND e.ValidFrom <= :end_time AND e.ValidTo > :end_time
-ORDER BY e.MemoryEdgeId;
+  AND ((e.ValidFrom <= :start_time AND e.ValidTo > :start_time AND e.ValidTo <= :end_time)
+       OR (e.ValidFrom > :start_time AND e.ValidFrom <= :end_time AND e.ValidTo > :end_time))
+ORDER BY e.MemoryEdgeId, e.ValidFrom;
 
 -- name: edges_of_node
 -- Every edge that touches a node, by id.

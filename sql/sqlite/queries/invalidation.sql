@@ -73,22 +73,33 @@ WHERE i.InvalidationRunId = :run_id AND i.TenantId = :tenant_id AND i.FleetId = 
               WHERE n.MemoryNodeId = i.MemoryNodeId AND n.TenantId = :tenant_id AND n.FleetId = :fleet_id
                 AND n.ValidFrom > :committed_at AND n.Status < i.NewStatus);
 
--- name: runs_pending_before
--- Runs that have not begun and that a newer request may supersede: asked for an earlier time, with weaker or equal
--- options, and with no root that the newer one lacks (its roots are in CascadeRoots).
+-- name: runs_pending_covered_by
+-- Runs that have not begun and that a newer request supersedes: asked for an earlier time, with weaker or equal options,
+-- and with no root that the newer one lacks.
 SELECT r.InvalidationRunId AS RunId, q.InvalidSince
-FROM InvalidationRuns AS r
+FROM InvalidationRequests AS n
+CROSS JOIN InvalidationRuns AS r ON r.RunStatus = 'Pending' AND r.TenantId = n.TenantId AND r.FleetId = n.FleetId
 JOIN InvalidationRequests AS q
     ON q.InvalidationRequestId = r.InvalidationRequestId AND q.TenantId = r.TenantId AND q.FleetId = r.FleetId
-WHERE r.RunStatus = 'Pending' AND r.TenantId = :tenant_id AND r.FleetId = :fleet_id
-  AND q.EffectiveTime < :effective_time AND q.RequestedStatus <= :status AND q.OverridePinned <= :override_pinned
-  AND q.IsDerived >= :is_derived
-  AND (q.Policy = 'evidential' OR :strict = 1) AND (q.Propagation = 'frontier' OR :transitive = 1)
+WHERE n.InvalidationRequestId = :request_id AND n.TenantId = :tenant_id AND n.FleetId = :fleet_id
+  AND q.EffectiveTime < n.EffectiveTime AND q.RequestedStatus <= n.RequestedStatus
+  AND q.OverridePinned <= n.OverridePinned AND q.IsDerived >= n.IsDerived
+  AND (q.Policy = 'evidential' OR n.Policy = 'strict')
+  AND (q.Propagation = 'frontier' OR n.Propagation = 'transitive')
   AND NOT EXISTS (
     SELECT 1
     FROM InvalidationRequestRoots AS t
+    LEFT JOIN InvalidationRequestRoots AS m
+        ON m.InvalidationRequestId = n.InvalidationRequestId AND m.TenantId = t.TenantId AND m.FleetId = t.FleetId
+        AND m.MemoryNodeId = t.MemoryNodeId
     WHERE t.InvalidationRequestId = q.InvalidationRequestId AND t.TenantId = q.TenantId AND t.FleetId = q.FleetId
-      AND t.MemoryNodeId NOT IN (SELECT c.MemoryNodeId FROM CascadeRoots AS c));
+      AND m.MemoryNodeId IS NULL);
+
+-- name: request_backdate
+-- The earlier time that a request takes over from those it supersedes.
+UPDATE InvalidationRequests
+SET InvalidSince = :invalid_since
+WHERE InvalidationRequestId = :request_id AND TenantId = :tenant_id AND FleetId = :fleet_id;
 
 -- name: run_supersede
 UPDATE InvalidationRuns

@@ -72,25 +72,16 @@ WHERE n.GraphId = :graph_id AND n.TenantId = :tenant_id AND n.FleetId = :fleet_i
   AND n.ValidFrom <= :as_of AND n.ValidTo > :as_of
 ORDER BY n.MemoryNodeId;
 
--- name: nodes_gone_between
--- Rows known at the start and closed by the end, by id.
+-- name: nodes_between
+-- Versions known at the start and closed by the end, and versions known at the end and begun since, by id.
 SELECT n.MemoryNodeId, n.[Key], n.GraphId, n.Name, n.NodeType, n.Category, n.Status, n.InvalidSince,
        n.Invalidation, n.Confidence, n.BaseConfidence, n.IsPinned, n.PinnedBy, n.PinReason, n.CreatedAt,
        n.UpdatedAt, n.ValidFrom, n.ValidTo, n.Version
 FROM MemoryNodesSystemTime AS n
 WHERE n.GraphId = :graph_id AND n.TenantId = :tenant_id AND n.FleetId = :fleet_id
-  AND n.ValidFrom <= :start_time AND n.ValidTo > :start_time AND n.ValidTo <= :end_time
-ORDER BY n.MemoryNodeId;
-
--- name: nodes_new_between
--- Rows known at the end that were not yet so at the start, by id.
-SELECT n.MemoryNodeId, n.[Key], n.GraphId, n.Name, n.NodeType, n.Category, n.Status, n.InvalidSince,
-       n.Invalidation, n.Confidence, n.BaseConfidence, n.IsPinned, n.PinnedBy, n.PinReason, n.CreatedAt,
-       n.UpdatedAt, n.ValidFrom, n.ValidTo, n.Version
-FROM MemoryNodesSystemTime AS n
-WHERE n.GraphId = :graph_id AND n.TenantId = :tenant_id AND n.FleetId = :fleet_id
-  AND n.ValidFrom > :start_time AND n.ValidFrom <= :end_time AND n.ValidTo > :end_time
-ORDER BY n.MemoryNodeId;
+  AND ((n.ValidFrom <= :start_time AND n.ValidTo > :start_time AND n.ValidTo <= :end_time)
+       OR (n.ValidFrom > :start_time AND n.ValidFrom <= :end_time AND n.ValidTo > :end_time))
+ORDER BY n.MemoryNodeId, n.ValidFrom;
 
 -- name: node_find_by_key
 SELECT n.MemoryNodeId, n.[Key], n.GraphId, n.Name, n.NodeType, n.Category, n.Status, n.InvalidSince,

@@ -352,6 +352,15 @@ SELECT MIN(s.Line), 'the same assertion stands on an earlier line'
 FROM (SELECT MAX(d.Line) AS Line FROM StagedAssertions AS d GROUP BY d.MemoryAssertionId HAVING COUNT(*) > 1) AS s
 HAVING COUNT(*) > 0
 UNION ALL
+SELECT MIN(s.Line), 'supersededBy is not known here'
+FROM StagedAssertions AS s
+WHERE s.SupersededBy IS NOT NULL
+  AND NOT EXISTS (SELECT 1 FROM StagedAssertions AS o WHERE o.MemoryAssertionId = s.SupersededBy)
+  AND NOT EXISTS (SELECT 1
+                  FROM MemoryAssertions AS a
+                  WHERE a.MemoryAssertionId = s.SupersededBy AND a.TenantId = :tenant_id AND a.FleetId = :fleet_id)
+HAVING COUNT(*) > 0
+UNION ALL
 SELECT MIN(s.Line), 'memoryAssertionId is that of an assertion of another node'
 FROM StagedAssertions AS s
 CROSS JOIN MemoryAssertions AS a
@@ -419,15 +428,6 @@ FROM StagedAssertions AS s
 CROSS JOIN SystemClock AS k
 WHERE s.IsKnown = 0
 ORDER BY s.MemoryNodeId;
-
--- name: staged_assertions_dangling
--- Looked for once all are stored: one line may be superseded by a later one.
-SELECT MIN(s.Line) AS Line, 'supersededBy is not known here' AS Fault
-FROM StagedAssertions AS s
-LEFT JOIN MemoryAssertions AS a
-    ON a.MemoryAssertionId = s.SupersededBy AND a.TenantId = :tenant_id AND a.FleetId = :fleet_id
-WHERE s.SupersededBy IS NOT NULL AND a.MemoryAssertionId IS NULL
-HAVING COUNT(*) > 0;
 
 -- name: staged_evidence_fault
 SELECT MIN(s.Line) AS Line, 'memoryAssertionId is not known in this graph' AS Fault

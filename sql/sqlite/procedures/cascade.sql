@@ -1,9 +1,5 @@
 -- The rounds of SEMANTICS 4, one statement a step, over the work tables of session.sql.
 
--- name: cascade_clear_roots
--- Forget the roots of an earlier request.
-DELETE FROM CascadeRoots;
-
 -- name: cascade_clear_nodes
 DELETE FROM CascadeNodes;
 
@@ -19,9 +15,6 @@ DELETE FROM CascadeGroups;
 -- name: cascade_clear_replacements
 DELETE FROM CascadeReplacements;
 
--- name: cascade_add_root
-INSERT INTO CascadeRoots (MemoryNodeId) VALUES (:memory_node_id);
-
 -- name: cascade_start
 -- Round 0: every root that is not protected is affected.
 INSERT INTO CascadeNodes (MemoryNodeId, OldStatus, OldInvalidation, OldInvalidSince, IsProtected, IsRoot, Carried, Depth,
@@ -30,9 +23,11 @@ SELECT n.MemoryNodeId, n.Status, n.Invalidation, n.InvalidSince,
        CASE WHEN n.IsPinned = 1 AND :override_pinned = 0 THEN 1 ELSE 0 END, 1,
        CASE WHEN n.IsPinned = 1 AND :override_pinned = 0 THEN 0 ELSE :status END, 0, 0,
        CASE WHEN (n.IsPinned = 0 OR :override_pinned = 1) AND (:status = 2 OR :transitive = 1) THEN 0 END
-FROM CascadeRoots AS r
-CROSS JOIN MemoryNodes AS n ON n.MemoryNodeId = r.MemoryNodeId
-WHERE n.TenantId = :tenant_id AND n.FleetId = :fleet_id;
+FROM InvalidationRuns AS r
+CROSS JOIN InvalidationRequestRoots AS t
+    ON t.InvalidationRequestId = r.InvalidationRequestId AND t.TenantId = r.TenantId AND t.FleetId = r.FleetId
+CROSS JOIN MemoryNodes AS n ON n.MemoryNodeId = t.MemoryNodeId AND n.TenantId = t.TenantId AND n.FleetId = t.FleetId
+WHERE r.InvalidationRunId = :run_id AND r.TenantId = :tenant_id AND r.FleetId = :fleet_id;
 
 -- name: cascade_start_risen
 INSERT INTO CascadeRisen (MemoryNodeId, Carried, StatusBefore, StatusAfter, IsRoot, Fires, Depth)
@@ -280,3 +275,9 @@ WHERE MemoryNodes.MemoryNodeId = c.MemoryNodeId
   AND MemoryNodes.TenantId = :tenant_id AND MemoryNodes.FleetId = :fleet_id
   AND (c.NewStatus <> c.OldStatus OR c.NewInvalidation IS NOT c.OldInvalidation
        OR c.NewInvalidSince IS NOT c.OldInvalidSince);
+
+-- name: cascade_tell
+-- The event from which workers learn of the run.
+INSERT INTO OutboxEvents (TenantId, FleetId, EventType, SubjectId, CreatedAt)
+SELECT :tenant_id, :fleet_id, 'InvalidationCompleted', :run_id, k.TransactionStamp
+FROM SystemClock AS k;
