@@ -64,7 +64,7 @@ async def _lifespan(app: FastAPI) -> AsyncIterator[None]:
     anyio.to_thread.current_default_thread_limiter().total_tokens = _THREADS
     store: Store = await run_in_threadpool(open_store, app.state.settings)
     try:
-        await run_in_threadpool(store.migrate)
+        await run_in_threadpool(store.start)
         app.state.store = store
         Thread(target=_resume_pending, args=(store,), name="resume-pending", daemon=True).start()
         yield

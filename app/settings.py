@@ -3,7 +3,7 @@
 from ipaddress import ip_address
 from typing import Any, Literal, Self
 
-from pydantic import Field, ValidationError, field_validator, model_validator
+from pydantic import AliasChoices, Field, SecretStr, ValidationError, field_validator, model_validator
 from pydantic_core import PydanticCustomError
 from pydantic_settings import BaseSettings, SettingsConfigDict
 
@@ -23,6 +23,16 @@ class Settings(BaseSettings):
 
     database_url: str = Field("sqlite:///memory-graph.db", min_length=1)
     """SQLAlchemy URL. A relative SQLite path is looked for in the working folder."""
+    database_password: SecretStr | None = None
+    """For a database URL without one, so that no character of it needs escaping."""
+    database_entra: bool = False
+    """Log in to Azure SQL by an Entra token of this process's identity, in place of user and password."""
+    sqlserver_driver: str | None = Field(
+        None, validation_alias=AliasChoices(f"{PREFIX}SQLSERVER_DRIVER", "SQLSERVER_DRIVER")
+    )
+    """Name or file of an ODBC driver, where the one of the extra ``sqlserver`` is not wanted."""
+    history_retention_days: int | None = Field(None, ge=1, le=36_500)
+    """How long history is kept; by default for ever. A snapshot of an earlier time is refused."""
     host: str = Field("127.0.0.1", min_length=1)
     port: int = Field(8000, ge=0, le=65_535)
     """0 lets the system choose a free one."""

@@ -11,7 +11,7 @@ from app.wiring import open_store
 
 
 def migrate(database_url: DatabaseUrl = None) -> None:
-    """Bring the database to the schema of this version. Serving and importing do so by themselves."""
+    """Bring the database to the schema of this version, and make it where a server lacks it."""
     settings = Settings.load(database_url=database_url)
     store = open_store(settings)
     done: list[str] = []

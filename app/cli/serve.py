@@ -63,7 +63,7 @@ def _prepare(settings: Settings) -> None:
     """Fail here, in a line, rather than in the middle of starting the server."""
     store = open_store(settings)
     try:
-        store.migrate()
+        store.start()
     finally:
         store.dispose()
 

@@ -26,7 +26,7 @@ def opened(database_url: str | None, *, migrate: bool = False) -> Iterator[Store
     store = open_store(settings)
     try:
         if migrate:
-            store.migrate()
+            store.start()
         else:
             _check(store, settings.database_url)
         yield store

@@ -11,6 +11,8 @@ MemoryGraphError
 ├── Gone                   410
 ├── TooLarge               413
 └── Busy                   503
+    ├── Retryable               … as long as the whole transaction is tried again
+    └── OutcomeUnknown          … with the same idempotency key only
 """
 
 from collections.abc import Sequence
@@ -79,3 +81,11 @@ class TooLarge(MemoryGraphError):
 
 class Busy(MemoryGraphError):
     """The store is busy; try again shortly."""
+
+
+class Retryable(Busy):
+    """The store was busy with something else; nothing was kept."""
+
+
+class OutcomeUnknown(Busy):
+    """The connection was lost while committing; ask again with the same Idempotency-Key to learn what became of it."""

@@ -2,6 +2,9 @@
 
 from datetime import UTC, datetime
 
+END_OF_TIME = datetime.max.replace(tzinfo=UTC)
+"""The end of a system time that has not ended."""
+
 
 def in_words(instant: datetime) -> str:
     """RFC 3339 in UTC, to the microsecond."""

@@ -2,7 +2,7 @@
 
 import hashlib
 from collections.abc import Sequence
-from datetime import datetime
+from datetime import UTC, datetime, timedelta
 from uuid import UUID, uuid4
 
 import orjson
@@ -17,6 +17,8 @@ from app.services.reports import Report
 from app.store.ports import CascadeOrder, Store
 from app.store.repositories.invalidations import Request
 from app.store.unit import UnitOfWork, View
+
+_FIRST_TIME = datetime.min.replace(tzinfo=UTC)
 
 
 def invalidate(uow: UnitOfWork, body: NewInvalidation) -> Report:
@@ -67,8 +69,7 @@ def resume(store: Store, who: Principal, run_id: UUID) -> None:
 
 def resume_pending(store: Store) -> None:
     """Carry out every run that was accepted and not begun when the service stopped, oldest first."""
-    nobody = Principal(UUID(int=0), UUID(int=0))
-    with store.read(nobody) as view:
+    with store.read(None) as view:
         pending = view.invalidations.pending_everywhere()
     for tenant_id, fleet_id, run_id in pending:
         resume(store, Principal(tenant_id, fleet_id), run_id)
@@ -139,15 +140,10 @@ def _defaults(view: View, body: NewInvalidation, roots: list[MemoryNode]) -> tup
 
 
 def _fingerprint(request: Request, roots: list[UUID]) -> str:
-    options = (
-        request.status,
-        request.effective_time,
-        request.policy,
-        request.propagation,
-        request.override_pinned,
-        roots,
-    )
-    return hashlib.sha256(orjson.dumps(options)).hexdigest()
+    """Tells requests apart by what they ask. ``dbo.InvalidateMemoryGraph`` makes the same one."""
+    micros = (request.effective_time - _FIRST_TIME) // timedelta(microseconds=1)
+    options = (request.status, micros, request.policy, request.propagation, int(request.override_pinned))
+    return hashlib.sha256("|".join([*map(str, options), ",".join(map(str, roots))]).encode()).hexdigest()
 
 
 def _first_run_of(view: View, request: Request) -> InvalidationRun | None:

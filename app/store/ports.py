@@ -6,6 +6,8 @@ from datetime import datetime
 from typing import NamedTuple, Protocol
 from uuid import UUID
 
+from sqlalchemy import Connection
+
 from app.domain.models import Principal
 from app.store.repositories.staging import Staging
 from app.store.unit import UnitOfWork, View
@@ -40,6 +42,8 @@ class Capabilities(NamedTuple):
 
     parallel_fleets: bool
     """Whether writers of different fleets run at the same time; else they take turns."""
+    settable_clock: bool
+    """Whether stamps come from a clock of the service, which a test can set; else from the server's."""
 
 
 class Store(Protocol):
@@ -47,8 +51,11 @@ class Store(Protocol):
 
     capabilities: Capabilities
 
-    def read(self, who: Principal) -> AbstractContextManager[View]:
-        """One consistent state, from the first statement on. Never blocked by a writer of another fleet."""
+    def read(self, who: Principal | None) -> AbstractContextManager[View]:
+        """One consistent state, from the first statement on. Never blocked by a writer of another fleet.
+
+        None is the service itself, for the few questions it asks across fleets.
+        """
 
     def write(
         self, who: Principal, prepare: Callable[[Staging], None] | None = None
@@ -67,6 +74,15 @@ class Store(Protocol):
         Raises ``Invalid`` when ``as_of``, which the caller gave as ``field``, is later than both
         the clock and the last stamp.
         """
+
+    def start(self) -> None:
+        """Make ready to serve: an embedded database is made and migrated, of a shared one the schema is checked.
+
+        Raises ``Busy`` where an operator has to migrate first.
+        """
+
+    def migrating(self) -> AbstractContextManager[Connection]:
+        """A connection for Alembic: in one transaction, which commits on leaving, while nobody else migrates."""
 
     def migrate(self, report: Callable[[str], None] | None = None) -> None:
         """Bring the schema to the newest version; several callers at once do it once."""

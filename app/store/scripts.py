@@ -1,19 +1,31 @@
-"""Runs the .sql script of a migration for the engine at hand."""
+"""Runs the .sql script of a migration for the engine at hand, or writes it out where Alembic writes a script."""
 
+import re
 import sqlite3
 from collections.abc import Iterator
 
-from alembic import op
+from alembic import context, op
 
 from app.resources import MIGRATIONS
 
+_FOLDERS = {"sqlite": "sqlite", "mssql": "sqlserver"}
+_GO = re.compile(r"^\s*GO\s*$", re.MULTILINE | re.IGNORECASE)
+
 
 def run_script(name: str) -> None:
-    """Run ``migrations/sqlite/<name>.sql`` statement by statement, in Alembic's transaction."""
-    connection = op.get_bind()
-    script = MIGRATIONS / connection.dialect.name / f"{name}.sql"
-    for statement in split_statements(script.read_text(encoding="utf-8")):
-        connection.exec_driver_sql(statement)
+    """Run ``migrations/<engine>/<name>.sql`` statement by statement, in Alembic's transaction."""
+    dialect = context.get_context().dialect.name
+    script = (MIGRATIONS / _FOLDERS[dialect] / f"{name}.sql").read_text(encoding="utf-8")
+    for statement in split_batches(script) if dialect == "mssql" else split_statements(script):
+        if context.is_offline_mode():
+            op.execute(statement.replace(":", r"\:"))  # a colon would begin a parameter
+        else:
+            op.get_bind().exec_driver_sql(statement)
+
+
+def split_batches(script: str) -> Iterator[str]:
+    """The batches of a T-SQL script, between its GO lines."""
+    return (batch.strip() for batch in _GO.split(script) if batch.strip())
 
 
 def split_statements(script: str) -> Iterator[str]:

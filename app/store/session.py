@@ -1,11 +1,12 @@
 """Runs named statements on one connection, always inside the caller's scope, and turns rows into models."""
 
 import re
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cache
 from typing import Any, Protocol, TypeVar, cast
 
-from sqlalchemy import Connection, CursorResult
+from sqlalchemy import Connection
 
 from app.domain.models import Principal
 from app.store.queries import Statement
@@ -22,10 +23,7 @@ LEVELS = {name: level for level, name in _STATUS_NAMES.items()}
 
 
 class Codec(Protocol):
-    """How one engine stores ids and instants."""
-
-    def encode(self, value: object) -> object:
-        """The driver's form of a bound value."""
+    """How one engine gives ids and instants back."""
 
     def uuid(self, value: Any) -> Any:
         """An id as it comes from the driver, as a UUID."""
@@ -37,7 +35,7 @@ class Codec(Protocol):
         """The end of a row's system time; None for a row that is current."""
 
 
-class Session:
+class Session(ABC):
     """One connection of one caller. Tenant and fleet are bound to every statement by the session itself."""
 
     def __init__(self, connection: Connection, queries: Mapping[str, Statement], codec: Codec, who: Principal) -> None:
@@ -47,14 +45,21 @@ class Session:
         self._queries = queries
         self._scope = {"tenant_id": who.tenant_id, "fleet_id": who.fleet_id}
 
+    @abstractmethod
     def execute(self, name: str, /, **binds: object) -> int:
         """Run a statement; how many rows it changed."""
-        return self._run(name, binds).rowcount
 
+    @abstractmethod
     def execute_many(self, name: str, rows: Sequence[Mapping[str, object]]) -> None:
-        """Run a statement once for each row, in one round trip where the driver can."""
-        if rows:
-            self.connection.execute(self._queries[name].clause, [self._encode(name, row) for row in rows])
+        """Run a statement for each row, in as few round trips as the driver can."""
+
+    @abstractmethod
+    def scalar(self, name: str, /, **binds: object) -> Any:
+        """The first column of the first row, as the driver gives it, or None."""
+
+    @abstractmethod
+    def _parts(self, name: str, binds: Mapping[str, object]) -> tuple[Sequence[str], Iterator[Sequence[Sequence[Any]]]]:
+        """Column names, and the rows in parts of a bounded size, none of them empty."""
 
     def rows(self, model: type[Model], name: str, /, **binds: object) -> list[Model]:
         return list(self.stream(model, name, **binds))
@@ -64,7 +69,8 @@ class Session:
         return next(iter(self.rows(model, name, **binds)), None)
 
     def stream(self, model: type[Model], name: str, /, **binds: object) -> Iterator[Model]:
-        """Rows as they are read, without keeping them; the column names choose the fields."""
+        """Rows as they are read, without keeping them; the column names choose the fields. Read to its end before the
+        next statement is run."""
         columns, parts = self._parts(name, binds)
         picks = [columns.index(field) for field in _columns_of(model)]
         plan = [(pick, self._converter(columns[pick])) for pick in picks]
@@ -74,22 +80,6 @@ class Session:
             yield from map(
                 make, zip(*(map(convert, read[i]) if convert else read[i] for i, convert in plan), strict=True)
             )
-
-    def scalar(self, name: str, /, **binds: object) -> Any:
-        """The first column of the first row, as the driver gives it, or None."""
-        return self._run(name, binds).scalar()
-
-    def _parts(self, name: str, binds: Mapping[str, object]) -> tuple[Sequence[str], Iterator[Sequence[Sequence[Any]]]]:
-        """Column names, and the rows in parts of a bounded size, none of them empty."""
-        result = self._run(name, binds)
-        return list(result.keys()), result.partitions(PART)
-
-    def _run(self, name: str, binds: Mapping[str, object]) -> CursorResult[Any]:
-        return self.connection.execute(self._queries[name].clause, self._encode(name, binds))
-
-    def _encode(self, name: str, binds: Mapping[str, object]) -> dict[str, object]:
-        every = {**self._scope, **binds}
-        return {bind: self.codec.encode(every[bind]) for bind in self._queries[name].binds}
 
     def _converter(self, column: str) -> Converter | None:
         if column.endswith(("Id", "SupersededBy")):

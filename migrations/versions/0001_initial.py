@@ -10,3 +10,7 @@ depends_on = None
 
 def upgrade() -> None:
     run_script("0001_initial")
+
+
+def downgrade() -> None:
+    run_script("0001_initial_down")

@@ -20,9 +20,6 @@ def from_micros(micros: int) -> datetime:
 class SqliteCodec:
     """See ``app.store.session.Codec``. The readers remember: graphs repeat their ids and stamps very often."""
 
-    def encode(self, value: object) -> object:
-        return value  # the driver's adapters do it
-
     @staticmethod
     @lru_cache(maxsize=131_072)
     def uuid(value: bytes | None) -> UUID | None:

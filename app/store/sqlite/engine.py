@@ -21,6 +21,7 @@ from app.store import migrations
 from app.store.ports import Capabilities
 from app.store.queries import load_queries
 from app.store.repositories.staging import Staging
+from app.store.retention import refuse_forgotten
 from app.store.sqlite.cascade import SqliteCascade
 from app.store.sqlite.codec import SqliteCodec, from_micros, to_micros
 from app.store.sqlite.errors import translated
@@ -30,6 +31,7 @@ from app.store.unit import UnitOfWork, View
 
 _OLDEST_SQLITE = (3, 37, 0)  # STRICT tables
 _WAIT_SECONDS = 30
+_NOBODY = Principal(UUID(int=0), UUID(int=0))
 _DEFERRED, _IMMEDIATE = "BEGIN", "BEGIN IMMEDIATE"
 
 sqlite3.register_adapter(UUID, lambda value: value.bytes)
@@ -47,14 +49,17 @@ class SqliteStore:
     are serial here, which is more than the contract asks.
     """
 
-    capabilities = Capabilities(parallel_fleets=False)
+    capabilities = Capabilities(parallel_fleets=False, settable_clock=True)
 
-    def __init__(self, path: Path, clock: Callable[[], datetime] = _utc_now) -> None:
+    def __init__(
+        self, path: Path, clock: Callable[[], datetime] = _utc_now, *, retention_days: int | None = None
+    ) -> None:
         if sqlite3.sqlite_version_info < _OLDEST_SQLITE:
             raise Busy(f"SQLite {sqlite3.sqlite_version} is too old; Memory Graph needs 3.37 or newer.")
         self.path = path
         self._clock = clock
-        self._queries = load_queries(SQL / "sqlite" / "queries", SQL / "sqlite" / "procedures")
+        self._retention_days = retention_days
+        self._queries = load_queries(SQL / "sqlite" / "queries", SQL / "sqlite" / "engine")
         self._codec = SqliteCodec()
         self._floor = Floor(path)
         self._writing = Lock()
@@ -63,9 +68,9 @@ class SqliteStore:
         self._reader = self._engine(_DEFERRED, "rw", connections=100, cache_mib=4)
 
     @contextmanager
-    def read(self, who: Principal) -> Iterator[View]:
+    def read(self, who: Principal | None) -> Iterator[View]:
         with translated(), self._reader.connect() as connection, connection.begin():
-            session = self._session(connection, who)
+            session = self._session(connection, who or _NOBODY)
             last = self._last_stamp(session)
             yield View(session, max(self._clock(), last))
 
@@ -101,6 +106,7 @@ class SqliteStore:
     def settle(self, who: Principal, as_of: datetime | None, field: str = "asOf") -> datetime:
         with self.read(who) as view:
             last, now = view.graphs.last_stamp(), view.now
+        refuse_forgotten(as_of, now, self._retention_days, field)
         if as_of is None or as_of <= last:
             return as_of or last
         if as_of > now:
@@ -119,8 +125,16 @@ class SqliteStore:
         writing_for = self._writing_for
         return writing_for is not None and writing_for != who
 
-    def migrate(self, report: Callable[[str], None] | None = None) -> None:
+    def start(self) -> None:
+        self.migrate()
+
+    @contextmanager
+    def migrating(self) -> Iterator[Connection]:
         with translated(), self._writer.connect() as connection, self._turn(), connection.begin():
+            yield connection
+
+    def migrate(self, report: Callable[[str], None] | None = None) -> None:
+        with self.migrating() as connection:
             migrations.upgrade(connection, report)
 
     def check(self) -> None:

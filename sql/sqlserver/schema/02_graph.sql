@@ -3,7 +3,7 @@
 -- them too, so a fleet's rows lie together; below that ids are random, which FILLFACTOR leaves room for.
 -- UNIQUEIDENTIFIER sorts by its last bytes first; ...IdText is the id as an answer orders it (SEMANTICS 5).
 -- Texts compare byte for byte: BIN2, and ...Exact ends in a character that keeps trailing blanks from being ignored.
--- Where a table has history these are plain columns under a CHECK, since tools cannot compare computed ones there.
+-- These are columns under a CHECK, not computed ones, which a history table could not have.
 CREATE TABLE dbo.MemoryGraphs (
     GraphId          UNIQUEIDENTIFIER NOT NULL,
     TenantId         UNIQUEIDENTIFIER NOT NULL,
@@ -13,8 +13,9 @@ CREATE TABLE dbo.MemoryGraphs (
     Policy           VARCHAR(20)      COLLATE Latin1_General_100_BIN2 NOT NULL,
     Propagation      VARCHAR(20)      COLLATE Latin1_General_100_BIN2 NOT NULL,
     CreatedAt        DATETIME2(6)     NOT NULL,
-    GraphIdText      AS LOWER(CONVERT(CHAR(36), GraphId)) COLLATE Latin1_General_100_BIN2 PERSISTED,
+    GraphIdText      CHAR(36)         COLLATE Latin1_General_100_BIN2 NOT NULL,
     CONSTRAINT PK_MemoryGraphs PRIMARY KEY CLUSTERED (TenantId, FleetId, GraphId),
+    CONSTRAINT CK_MemoryGraphs_GraphIdText CHECK (GraphIdText = LOWER(CONVERT(CHAR(36), GraphId))),
     CONSTRAINT CK_MemoryGraphs_RevalidationMode CHECK (RevalidationMode IN ('automatic', 'agent')),
     CONSTRAINT CK_MemoryGraphs_Policy CHECK (Policy IN ('evidential', 'strict')),
     CONSTRAINT CK_MemoryGraphs_Propagation CHECK (Propagation IN ('frontier', 'transitive'))
@@ -33,10 +34,13 @@ CREATE TABLE dbo.SourceRules (
     Description      NVARCHAR(4000)   COLLATE Latin1_General_100_BIN2 NULL,
     EffectiveAt      DATETIME2(6)     NOT NULL,
     ExpiresAt        DATETIME2(6)     NULL,
-    NameExact        AS (Name + NCHAR(1)) PERSISTED,
-    VersionExact     AS (Version + NCHAR(1)) PERSISTED,
-    SourceRuleIdText AS LOWER(CONVERT(CHAR(36), SourceRuleId)) COLLATE Latin1_General_100_BIN2 PERSISTED,
+    NameExact        NVARCHAR(513)    COLLATE Latin1_General_100_BIN2 NOT NULL,
+    VersionExact     NVARCHAR(201)    COLLATE Latin1_General_100_BIN2 NOT NULL,
+    SourceRuleIdText CHAR(36)         COLLATE Latin1_General_100_BIN2 NOT NULL,
     CONSTRAINT PK_SourceRules PRIMARY KEY CLUSTERED (TenantId, FleetId, SourceRuleId),
+    CONSTRAINT CK_SourceRules_SourceRuleIdText CHECK (SourceRuleIdText = LOWER(CONVERT(CHAR(36), SourceRuleId))),
+    CONSTRAINT CK_SourceRules_NameExact CHECK (NameExact = Name + NCHAR(1)),
+    CONSTRAINT CK_SourceRules_VersionExact CHECK (VersionExact = Version + NCHAR(1)),
     CONSTRAINT CK_SourceRules_ExpiresAt CHECK (ExpiresAt >= EffectiveAt)
 );
 GO
@@ -238,9 +242,10 @@ CREATE TABLE dbo.EvidenceReferences (
     Reference               NVARCHAR(4000)   COLLATE Latin1_General_100_BIN2 NOT NULL,
     Details                 NVARCHAR(4000)   COLLATE Latin1_General_100_BIN2 NULL,
     RecordedAt              DATETIME2(6)     NOT NULL,
-    EvidenceReferenceIdText AS LOWER(CONVERT(CHAR(36), EvidenceReferenceId)) COLLATE Latin1_General_100_BIN2 PERSISTED,
+    EvidenceReferenceIdText CHAR(36)         COLLATE Latin1_General_100_BIN2 NOT NULL,
     CONSTRAINT PK_EvidenceReferences PRIMARY KEY CLUSTERED (TenantId, FleetId, EvidenceReferenceId)
         WITH (FILLFACTOR = 80),
+    CONSTRAINT CK_EvidenceReferences_EvidenceReferenceIdText CHECK (EvidenceReferenceIdText = LOWER(CONVERT(CHAR(36), EvidenceReferenceId))),
     CONSTRAINT FK_EvidenceReferences_MemoryAssertions FOREIGN KEY (TenantId, FleetId, MemoryAssertionId)
         REFERENCES dbo.MemoryAssertions (TenantId, FleetId, MemoryAssertionId) ON DELETE CASCADE
 );

@@ -49,8 +49,9 @@ CREATE TABLE dbo.InvalidationRuns (
     RunStatus             VARCHAR(20)      COLLATE Latin1_General_100_BIN2 NOT NULL,
     SupersededByRunId     UNIQUEIDENTIFIER NULL,
     CommittedAt           DATETIME2(6)     NULL,
-    InvalidationRunIdText AS LOWER(CONVERT(CHAR(36), InvalidationRunId)) COLLATE Latin1_General_100_BIN2 PERSISTED,
+    InvalidationRunIdText CHAR(36)         COLLATE Latin1_General_100_BIN2 NOT NULL,
     CONSTRAINT PK_InvalidationRuns PRIMARY KEY CLUSTERED (TenantId, FleetId, InvalidationRunId),
+    CONSTRAINT CK_InvalidationRuns_InvalidationRunIdText CHECK (InvalidationRunIdText = LOWER(CONVERT(CHAR(36), InvalidationRunId))),
     CONSTRAINT FK_InvalidationRuns_InvalidationRequests FOREIGN KEY (TenantId, FleetId, InvalidationRequestId)
         REFERENCES dbo.InvalidationRequests (TenantId, FleetId, InvalidationRequestId),
     CONSTRAINT CK_InvalidationRuns_RunStatus CHECK (RunStatus IN ('Pending', 'Completed', 'Superseded')),
@@ -83,8 +84,9 @@ CREATE TABLE dbo.InvalidationImpacts (
     Outcome           VARCHAR(30)      COLLATE Latin1_General_100_BIN2 NOT NULL,
     ViaEdgeId         UNIQUEIDENTIFIER NULL,
     Component         INT              NULL,
-    MemoryNodeIdText  AS LOWER(CONVERT(CHAR(36), MemoryNodeId)) COLLATE Latin1_General_100_BIN2 PERSISTED,
+    MemoryNodeIdText  CHAR(36)         COLLATE Latin1_General_100_BIN2 NOT NULL,
     CONSTRAINT PK_InvalidationImpacts PRIMARY KEY NONCLUSTERED (TenantId, FleetId, MemoryNodeId, InvalidationRunId),
+    CONSTRAINT CK_InvalidationImpacts_MemoryNodeIdText CHECK (MemoryNodeIdText = LOWER(CONVERT(CHAR(36), MemoryNodeId))),
     CONSTRAINT FK_InvalidationImpacts_InvalidationRuns FOREIGN KEY (TenantId, FleetId, InvalidationRunId)
         REFERENCES dbo.InvalidationRuns (TenantId, FleetId, InvalidationRunId),
     CONSTRAINT CK_InvalidationImpacts_Outcome CHECK (Outcome IN ('Invalidated', 'MarkedPotentiallyStale', 'AlreadyAtStatus',

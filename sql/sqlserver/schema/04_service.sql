@@ -22,8 +22,9 @@ CREATE TABLE dbo.GraphSnapshotDescriptors (
     Name           NVARCHAR(512)    COLLATE Latin1_General_100_BIN2 NOT NULL,
     AsOf           DATETIME2(6)     NOT NULL,
     RequestedAt    DATETIME2(6)     NOT NULL,
-    SnapshotIdText AS LOWER(CONVERT(CHAR(36), SnapshotId)) COLLATE Latin1_General_100_BIN2 PERSISTED,
+    SnapshotIdText CHAR(36)         COLLATE Latin1_General_100_BIN2 NOT NULL,
     CONSTRAINT PK_GraphSnapshotDescriptors PRIMARY KEY CLUSTERED (TenantId, FleetId, SnapshotId),
+    CONSTRAINT CK_GraphSnapshotDescriptors_SnapshotIdText CHECK (SnapshotIdText = LOWER(CONVERT(CHAR(36), SnapshotId))),
     CONSTRAINT FK_GraphSnapshotDescriptors_MemoryGraphs FOREIGN KEY (TenantId, FleetId, GraphId)
         REFERENCES dbo.MemoryGraphs (TenantId, FleetId, GraphId)
 );

@@ -13,8 +13,6 @@ CREATE TABLE dbo.StagedRules (
     Description  NVARCHAR(4000)   COLLATE Latin1_General_100_BIN2 NULL,
     EffectiveAt  DATETIME2(6)     NULL,
     ExpiresAt    DATETIME2(6)     NULL,
-    NameExact    AS (Name + NCHAR(1)) PERSISTED,
-    VersionExact AS (Version + NCHAR(1)) PERSISTED,
     CONSTRAINT PK_StagedRules PRIMARY KEY CLUSTERED (SessionId, Line)
 );
 GO
@@ -38,7 +36,6 @@ CREATE TABLE dbo.StagedNodes (
     PinnedBy       NVARCHAR(512)    COLLATE Latin1_General_100_BIN2 NULL,
     PinReason      NVARCHAR(4000)   COLLATE Latin1_General_100_BIN2 NULL,
     CreatedAt      DATETIME2(6)     NULL,
-    KeyExact       AS ([Key] + NCHAR(1)) PERSISTED,
     CONSTRAINT PK_StagedNodes PRIMARY KEY CLUSTERED (SessionId, Line)
 );
 GO
@@ -65,8 +62,6 @@ CREATE TABLE dbo.StagedEdges (
     RuleVersion    NVARCHAR(200)    COLLATE Latin1_General_100_BIN2 NULL,
     SourceRuleId   UNIQUEIDENTIFIER NULL,
     CreatedAt      DATETIME2(6)     NULL,
-    SourceKeyExact AS (SourceKey + NCHAR(1)) PERSISTED,
-    TargetKeyExact AS (TargetKey + NCHAR(1)) PERSISTED,
     CONSTRAINT PK_StagedEdges PRIMARY KEY CLUSTERED (SessionId, Line)
 );
 GO
@@ -94,7 +89,6 @@ CREATE TABLE dbo.StagedAssertions (
     RuleName          NVARCHAR(512)    COLLATE Latin1_General_100_BIN2 NULL,
     RuleVersion       NVARCHAR(200)    COLLATE Latin1_General_100_BIN2 NULL,
     SourceRuleId      UNIQUEIDENTIFIER NULL,
-    NodeKeyExact      AS (NodeKey + NCHAR(1)) PERSISTED,
     CONSTRAINT PK_StagedAssertions PRIMARY KEY CLUSTERED (SessionId, Line)
 );
 GO
@@ -125,4 +119,25 @@ CREATE TABLE dbo.WalkNodes (
 GO
 
 CREATE INDEX IX_WalkNodes_Distance ON dbo.WalkNodes (SessionId, Distance);
+GO
+
+-- Edges in which dbo.FindCircles looks for circles, and the nodes it found on one: two nodes with the same Circle can each
+-- reach the other.
+CREATE TABLE dbo.CircleEdges (
+    SessionId    INT              NOT NULL,
+    SourceNodeId UNIQUEIDENTIFIER NOT NULL,
+    TargetNodeId UNIQUEIDENTIFIER NOT NULL,
+    CONSTRAINT PK_CircleEdges PRIMARY KEY CLUSTERED (SessionId, SourceNodeId, TargetNodeId)
+);
+GO
+
+CREATE INDEX IX_CircleEdges_Target ON dbo.CircleEdges (SessionId, TargetNodeId);
+GO
+
+CREATE TABLE dbo.CircleNodes (
+    SessionId    INT              NOT NULL,
+    MemoryNodeId UNIQUEIDENTIFIER NOT NULL,
+    Circle       CHAR(36)         COLLATE Latin1_General_100_BIN2 NOT NULL,
+    CONSTRAINT PK_CircleNodes PRIMARY KEY CLUSTERED (SessionId, MemoryNodeId)
+);
 GO

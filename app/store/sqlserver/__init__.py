@@ -1,0 +1,1 @@
+"""SQL Server: system-versioned by the server itself, reached through pyodbc."""

@@ -1,0 +1,182 @@
+"""The SQL Server store: writers of one fleet take turns under an application lock, fleets work side by side."""
+
+import random
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from datetime import UTC, datetime
+from uuid import UUID
+
+from sqlalchemy import Connection, Engine
+from sqlalchemy.exc import DBAPIError
+
+from app.domain.errors import Busy, Invalid, OutcomeUnknown, Retryable
+from app.domain.instants import in_words
+from app.domain.models import Principal
+from app.resources import SQL
+from app.store import migrations
+from app.store.ports import Capabilities
+from app.store.queries import load_queries
+from app.store.repositories.staging import Staging
+from app.store.retention import refuse_forgotten
+from app.store.sqlserver.cascade import SqlServerCascade
+from app.store.sqlserver.codec import SqlServerCodec
+from app.store.sqlserver.connections import Connections
+from app.store.sqlserver.database import Database
+from app.store.sqlserver.errors import translate, translated
+from app.store.sqlserver.session import SqlServerSession
+from app.store.unit import UnitOfWork, View
+
+_WAIT_SECONDS = 30
+_CLOCK_SECONDS = 2
+"""How long a writer waits for the clock to pass the last stamp before it gives up."""
+
+_NOBODY = Principal(UUID(int=0), UUID(int=0))
+_END_TRANSACTION = "IF @@TRANCOUNT > 0 ROLLBACK TRANSACTION;"
+_FORGET_SCOPE = """
+EXEC sp_set_session_context @key = N'TenantId', @value = NULL;
+EXEC sp_set_session_context @key = N'FleetId', @value = NULL;
+EXEC sp_set_session_context @key = N'EveryFleet', @value = NULL;
+"""
+
+
+class SqlServerStore:
+    """See ``app.store.ports.Store``.
+
+    Repeatable by construction (SEMANTICS 5). Rows carry the time at which their transaction began. A writer holds its
+    fleet's lock from before it begins until after it has committed, so within a fleet begin order is commit order; and
+    ``dbo.TakeStamp`` refuses a transaction whose stamp does not exceed the last one and every promised time. So no
+    commit to come changes what was known at the last stamp or before. For a time after it, ``settle`` waits for the
+    lock in Shared mode, after which no writer that began earlier is left, and records the promise. Readers run in SNAPSHOT
+    transactions and take no lock, so nobody blocks them.
+    """
+
+    capabilities = Capabilities(parallel_fleets=True, settable_clock=False)
+
+    def __init__(self, connections: Connections, retention_days: int | None = None) -> None:
+        self._connections = connections
+        self._retention_days = retention_days
+        self._queries = load_queries(SQL / "sqlserver" / "queries", SQL / "sqlserver" / "engine")
+        self._codec = SqlServerCodec()
+
+    @contextmanager
+    def read(self, who: Principal | None) -> Iterator[View]:
+        with translated(), self._session(self._connections.reader, who) as session:
+            session.batch("BEGIN TRANSACTION;")
+            yield View(session, self._instant(session, "clock_now"))
+
+    @contextmanager
+    def write(self, who: Principal, prepare: Callable[[Staging], None] | None = None) -> Iterator[UnitOfWork]:
+        with translated(), self._session(self._connections.writer, who) as session:
+            if prepare:
+                prepare(Staging(session))
+            with self._turn(session, "Exclusive"):
+                try:
+                    stamp = self._begin(session)
+                    yield UnitOfWork(session, stamp, SqlServerCascade(session), lambda: _commit(session))
+                finally:
+                    _quietly(session, _END_TRANSACTION)
+
+    def settle(self, who: Principal, as_of: datetime | None, field: str = "asOf") -> datetime:
+        with self.read(who) as view:
+            last, now = view.graphs.last_stamp(), view.now
+        refuse_forgotten(as_of, now, self._retention_days, field)
+        if as_of is None or as_of <= last:
+            return as_of or last
+        if as_of > now:
+            raise Invalid(f"{field} {in_words(as_of)} lies in the future; it is {in_words(now)}.", f"/{field}")
+        with (
+            translated(),
+            self._session(self._connections.writer, who) as session,
+            self._turn(session, "Shared"),
+        ):
+            session.execute("clock_promise", as_of=as_of)
+        return as_of
+
+    def start(self) -> None:
+        self.check()
+
+    @contextmanager
+    def migrating(self) -> Iterator[Connection]:
+        with translated(), Database(self._connections).migrating() as connection:
+            yield connection
+
+    def migrate(self, report: Callable[[str], None] | None = None) -> None:
+        with translated():
+            database = Database(self._connections)
+            database.create_where_missing(report)
+            with database.migrating() as connection:
+                migrations.upgrade(connection, report)
+            database.keep_history(self._retention_days)
+
+    def check(self) -> None:
+        with translated(), self._connections.writer.connect() as connection:
+            migrations.check(connection)
+
+    def dispose(self) -> None:
+        self._connections.dispose()
+
+    @contextmanager
+    def _session(self, engine: Engine, who: Principal | None) -> Iterator[SqlServerSession]:
+        """A connection that sees one fleet, or with None every one; given back without transaction and scope."""
+        with engine.connect() as connection:
+            session = SqlServerSession(connection, self._queries, self._codec, who or _NOBODY)
+            try:
+                session.execute("scope_enter" if who else "scope_enter_all")
+                yield session
+            finally:
+                _quietly(session, _END_TRANSACTION + _FORGET_SCOPE)
+
+    @contextmanager
+    def _turn(self, session: SqlServerSession, mode: str) -> Iterator[None]:
+        resource = f"MemoryGraph/{session.who.tenant_id}/{session.who.fleet_id}"
+        if session.scalar("turn_take", resource=resource, mode=mode, wait=_WAIT_SECONDS * 1000) < 0:
+            raise Busy("Other writers of the fleet have kept it busy for too long; try again shortly.")
+        try:
+            yield
+        finally:  # the lock outlives the transaction and would outlive the session's return to the pool
+            if not session.connection.invalidated:
+                try:
+                    session.execute("turn_end", resource=resource)
+                except DBAPIError:
+                    session.connection.invalidate()
+
+    def _begin(self, session: SqlServerSession) -> datetime:
+        """Begin a transaction whose stamp is later than all before it."""
+        give_up = time.monotonic() + _CLOCK_SECONDS
+        while True:
+            session.batch("BEGIN TRANSACTION;")
+            try:
+                return self._instant(session, "clock_open")
+            except DBAPIError as error:
+                reason = translate(error)
+                if not isinstance(reason, Retryable) or session.connection.invalidated or time.monotonic() > give_up:
+                    raise
+                session.batch(_END_TRANSACTION)
+                time.sleep(random.uniform(0.001, 0.01))  # noqa: S311 - not a secret
+
+    @staticmethod
+    def _instant(session: SqlServerSession, name: str) -> datetime:
+        instant: datetime = session.scalar(name)
+        return instant.replace(tzinfo=UTC)
+
+
+def _commit(session: SqlServerSession) -> None:
+    try:
+        session.batch("COMMIT TRANSACTION;")
+    except DBAPIError as error:
+        if session.connection.invalidated:
+            raise OutcomeUnknown(
+                "The connection to the database was lost while committing. Repeat the request with the same "
+                "Idempotency-Key, or read back what it changed."
+            ) from error
+        raise
+
+
+def _quietly(session: SqlServerSession, sql: str) -> None:
+    """Clean up; a connection that cannot be cleaned is given up, which cleans it too."""
+    if not session.connection.invalidated:
+        try:
+            session.batch(sql)
+        except DBAPIError:
+            session.connection.invalidate()
