@@ -11,20 +11,22 @@ import pytest
 from app.domain.models import Principal
 from app.store.ports import Store
 from tests.contract.builder import GraphBuilder, fresh_principal
-from tests.contract.engines import Clock, Database, Engine, SqliteEngine
-
-NO_SQLSERVER = "SQL Server: set TEST_SQLSERVER_URL …, engine comes with a later release"
+from tests.contract.engines import NO_SQLSERVER, Clock, Database, Engine, SqliteEngine, sqlserver
 
 NewDatabase = Callable[..., Database]
 
 
 @pytest.fixture(scope="session", params=["sqlite", "sqlserver"])
-def engine(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Engine:
-    if request.param == "sqlserver":
-        if request.config.getoption("--require-sqlserver"):
-            pytest.fail(NO_SQLSERVER, pytrace=False)
-        pytest.skip(NO_SQLSERVER)
-    return SqliteEngine(lambda: tmp_path_factory.mktemp("database"))
+def engine(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Engine]:
+    if request.param == "sqlite":
+        yield SqliteEngine(lambda: tmp_path_factory.mktemp("database"))
+        return
+    with sqlserver() as server:
+        if server is None:
+            if request.config.getoption("--require-sqlserver"):
+                pytest.fail(NO_SQLSERVER, pytrace=False)
+            pytest.skip(NO_SQLSERVER)
+        yield server
 
 
 @pytest.fixture(scope="session")

@@ -1,16 +1,23 @@
 """What the contract suite needs of an engine beside the store itself: an empty database, and its raw rows."""
 
+import os
 import sqlite3
-from collections.abc import Callable
-from contextlib import closing
+from collections.abc import Callable, Iterator
+from contextlib import closing, contextmanager
 from datetime import datetime
 from pathlib import Path
 from typing import Any, Protocol
-from uuid import UUID
+from uuid import UUID, uuid4
+
+import pytest
+from sqlalchemy import Connection
+from sqlalchemy.engine import URL, make_url
 
 from app.domain.models import Principal
+from app.settings import Settings
 from app.store.ports import Store
 from app.store.sqlite.engine import SqliteStore
+from app.wiring import open_store
 
 Rows = dict[str, list[tuple[Any, ...]]]
 Event = tuple[str, UUID]
@@ -84,3 +91,149 @@ class SqliteEngine:
 
 def _open(path: Path, clock: Clock | None) -> SqliteStore:
     return SqliteStore(path) if clock is None else SqliteStore(path, clock)
+
+
+class SqlServerDatabase:
+    def __init__(self, url: URL) -> None:
+        self.url = url
+        self.store = self._open()
+        self.store.migrate()
+
+    def rows(self, who: Principal) -> Rows:
+        with self.connected() as connection:
+            tables = connection.exec_driver_sql(
+                "SELECT t.name FROM sys.tables AS t JOIN sys.columns AS c ON c.object_id = t.object_id"
+                " WHERE c.name = 'FleetId' AND t.name NOT IN ('FleetClocks', 'FleetPromises')"
+            ).fetchall()
+            scope = (str(who.tenant_id), str(who.fleet_id))
+            return {
+                table: sorted(
+                    map(
+                        tuple,
+                        connection.exec_driver_sql(
+                            f"SELECT * FROM dbo.{table} WHERE TenantId = ? AND FleetId = ?", scope
+                        ),
+                    ),
+                    key=repr,
+                )
+                for (table,) in tables
+            }
+
+    def outbox(self, who: Principal) -> list[Event]:
+        with self.connected() as connection:
+            found = connection.exec_driver_sql(
+                "SELECT EventType, SubjectId FROM dbo.OutboxEvents WHERE TenantId = ? AND FleetId = ?"
+                " ORDER BY OutboxEventId",
+                (str(who.tenant_id), str(who.fleet_id)),
+            )
+            return [(kind, UUID(str(subject))) for kind, subject in found]
+
+    def reopen(self, clock: Clock | None = None) -> None:
+        _refuse(clock)
+        self.store.dispose()
+        self.store = self._open()
+
+    @contextmanager
+    def connected(self) -> Iterator[Connection]:
+        """A connection of the test's own that sees every fleet."""
+        connections = self.store._connections  # type: ignore[attr-defined]
+        engine = connections.engine_for(self.url.database, autocommit=True)
+        try:
+            with engine.connect() as connection:
+                connection.exec_driver_sql("EXEC sp_set_session_context @key = N'EveryFleet', @value = 1")
+                yield connection
+        finally:
+            engine.dispose()
+
+    def drop(self) -> None:
+        connections = self.store._connections  # type: ignore[attr-defined]
+        self.store.dispose()
+        engine = connections.engine_for("master", autocommit=True)
+        with engine.connect() as connection:
+            connection.exec_driver_sql(f"DROP DATABASE {self.url.database}")
+        engine.dispose()
+
+    def _open(self) -> Store:
+        return open_store(Settings(database_url=self.url.render_as_string(hide_password=False)))
+
+
+class SqlServerEngine:
+    """Each database is one of its own on the server of ``TEST_SQLSERVER_URL``; they are dropped at the end."""
+
+    def __init__(self, url: str) -> None:
+        self._url = make_url(url)
+        self._made: list[SqlServerDatabase] = []
+
+    def new_database(self, clock: Clock | None = None) -> SqlServerDatabase:
+        _refuse(clock)
+        self._made.append(SqlServerDatabase(self._url.set(database=f"mg_test_{uuid4().hex[:8]}")))
+        return self._made[-1]
+
+    def drop_all(self) -> None:
+        for database in self._made:
+            database.drop()
+
+
+def _refuse(clock: Clock | None) -> None:
+    if clock is not None:
+        pytest.skip("needs the capability settable_clock")
+
+
+NO_SQLSERVER = (
+    "SQL Server: set TEST_SQLSERVER_URL to mssql+pyodbc://user:password@host/master, or start a container engine"
+)
+
+
+@contextmanager
+def sqlserver() -> Iterator[SqlServerEngine | None]:
+    """The server of ``TEST_SQLSERVER_URL``, else one in a container; None where there is neither."""
+    url = os.environ.get("TEST_SQLSERVER_URL")
+    if url:
+        with closing_engine(SqlServerEngine(url)) as engine:
+            yield engine
+        return
+    container = _start_container()
+    if container is None:
+        yield None
+        return
+    try:
+        host, port = container.get_container_host_ip(), container.get_exposed_port(_PORT)
+        server = f"mssql+pyodbc://sa:{_PASSWORD}@{host}:{port}/master?TrustServerCertificate=yes"
+        with closing_engine(SqlServerEngine(server)) as engine:
+            yield engine
+    finally:
+        container.stop()
+
+
+@contextmanager
+def closing_engine(engine: SqlServerEngine) -> Iterator[SqlServerEngine]:
+    try:
+        yield engine
+    finally:
+        engine.drop_all()
+
+
+_PORT = 1433
+_PASSWORD = "Memory-Graph-1"
+_IMAGE = "mcr.microsoft.com/mssql/server:2022-latest"
+
+
+def _start_container() -> Any:
+    """SQL Server in a container, of the image ``MSSQL_IMAGE``; None where no container engine answers."""
+    import docker
+    from testcontainers.core.container import DockerContainer
+    from testcontainers.core.waiting_utils import wait_for_logs
+
+    try:
+        docker.from_env(timeout=5).ping()
+    except Exception:
+        return None
+    container = (
+        DockerContainer(os.environ.get("MSSQL_IMAGE", _IMAGE))
+        .with_env("ACCEPT_EULA", "Y")
+        .with_env("MSSQL_SA_PASSWORD", _PASSWORD)
+        .with_exposed_ports(_PORT)
+    )
+    container.start()
+    wait_for_logs(container, "SQL Server is now ready for client connections", timeout=180)
+    return container

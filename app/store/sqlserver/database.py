@@ -12,7 +12,8 @@ from app.store.queries import load_queries
 from app.store.sqlserver.connections import Connections
 from app.store.sqlserver.errors import number_of
 
-_CANNOT_OPEN = 4060
+_CANNOT_OPEN = frozenset({911, 4060})
+"""The numbers by which a server says that it has no such database."""
 _OPTIONS = ("allow_snapshot_isolation", "read_committed_snapshot")
 _RETENTION = ("clean_up_history", "keep_nodes", "keep_edges", "keep_assertions")
 
@@ -32,7 +33,7 @@ class Database:
             with self._connected():
                 return
         except DBAPIError as error:
-            if number_of(str(error.orig))[0] != _CANNOT_OPEN:
+            if number_of(str(error.orig))[0] not in _CANNOT_OPEN:
                 raise
         with self._connected("master") as connection:
             connection.exec_driver_sql(f"CREATE DATABASE [{name.replace(']', ']]')}]")
