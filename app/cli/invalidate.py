@@ -13,6 +13,7 @@ from app.schemas import NewInvalidation
 from app.schemas.fields import Lowered, Policy, Propagation
 from app.services import invalidate as service
 from app.services.reports import Report
+from app.services.retrying import retrying
 from app.store.ports import Store
 
 
@@ -71,7 +72,10 @@ def invalidate(
 
 
 def _carry_out(store: Store, who: Principal, body: NewInvalidation) -> Report:
-    with store.write(who) as uow:
-        report = service.invalidate(uow, body)
-        uow.commit()
-    return report
+    def transaction() -> Report:
+        with store.write(who) as uow:
+            report = service.invalidate(uow, body)
+            uow.commit()
+        return report
+
+    return retrying(transaction)

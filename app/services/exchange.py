@@ -62,7 +62,10 @@ def import_lines(
         with store.read(who) as view:
             graphs.get(view, graph_id)
 
+    start = lines.tell()
+
     def prepare(staging: Staging) -> None:
+        lines.seek(start)
         _stage(staging, who, graph_id, _unpacked(lines), progress)
 
     def encode(counts: Counts, stamp: datetime) -> tuple[int, bytes]:

@@ -14,6 +14,7 @@ from app.schemas import NewInvalidation
 from app.services import graphs, runs
 from app.services.nodes import get as get_node
 from app.services.reports import Report
+from app.services.retrying import retrying
 from app.store.ports import CascadeOrder, Store
 from app.store.repositories.invalidations import Request
 from app.store.unit import UnitOfWork, View
@@ -39,11 +40,15 @@ def invalidate(uow: UnitOfWork, body: NewInvalidation) -> Report:
 
 def plan(store: Store, who: Principal, body: NewInvalidation) -> Report:
     """What ``invalidate`` would do now, with a token for it. It is done in a transaction that is rolled back."""
-    with store.write(who) as uow:
-        request, roots = _read(uow, body)
-        run_id = _carry_out(uow, request, roots)
-        report = runs.get(uow, run_id)
-        return report._replace(plan_token=_plan_token(uow, request, run_id), dry_run=True)
+
+    def transaction() -> Report:
+        with store.write(who) as uow:
+            request, roots = _read(uow, body)
+            run_id = _carry_out(uow, request, roots)
+            report = runs.get(uow, run_id)
+            return report._replace(plan_token=_plan_token(uow, request, run_id), dry_run=True)
+
+    return retrying(transaction)
 
 
 def accept(uow: UnitOfWork, body: NewInvalidation) -> Report:
@@ -57,14 +62,18 @@ def accept(uow: UnitOfWork, body: NewInvalidation) -> Report:
 
 def resume(store: Store, who: Principal, run_id: UUID) -> None:
     """Carry out a pending run; one that was done or superseded meanwhile is left alone."""
-    with store.write(who) as uow:
-        run = uow.invalidations.find(run_id)
-        order = uow.invalidations.find_order(run_id)
-        if run is None or order is None or run.run_status != "Pending":
-            return
-        uow.invalidations.complete(run_id, uow.stamp)
-        _cascade(uow, run, order.invalid_since, order.is_derived)
-        uow.commit()
+
+    def transaction() -> None:
+        with store.write(who) as uow:
+            run = uow.invalidations.find(run_id)
+            order = uow.invalidations.find_order(run_id)
+            if run is None or order is None or run.run_status != "Pending":
+                return
+            uow.invalidations.complete(run_id, uow.stamp)
+            _cascade(uow, run, order.invalid_since, order.is_derived)
+            uow.commit()
+
+    retrying(transaction, is_idempotent=True)
 
 
 def resume_pending(store: Store) -> None:

@@ -6,6 +6,7 @@ from typing import NamedTuple, TypeVar
 
 from app.domain.errors import IdempotencyMismatch
 from app.domain.models import Principal
+from app.services.retrying import retrying
 from app.store.ports import Store
 from app.store.repositories.service import KeptAnswer
 from app.store.repositories.staging import Staging
@@ -36,16 +37,20 @@ def once(
 
     The same key with the same fingerprint answers what it answered first, and does nothing; with another fingerprint it
     raises ``IdempotencyMismatch`` (SEMANTICS 4). ``encode`` gets the result and ``committedAt``; ``prepare`` fills
-    the work tables before the write lock is taken.
+    the work tables before the write lock is taken. Each may be called more than once.
     """
-    with store.write(who, prepare) as uow:
-        kept = uow.idempotency.find(key) if key else None
-        if kept:
-            if kept.fingerprint != fingerprint:
-                raise IdempotencyMismatch(f"Idempotency-Key {key} was used for another request; choose a new one.")
-            return Stored(kept.status_code, kept.body, replayed=True)
-        status, body = encode(work(uow), uow.stamp)
-        if key:
-            uow.idempotency.record(key, KeptAnswer(fingerprint, status, body), uow.stamp)
-        uow.commit()
-    return Stored(status, body, replayed=False)
+
+    def transaction() -> Stored:
+        with store.write(who, prepare) as uow:
+            kept = uow.idempotency.find(key) if key else None
+            if kept:
+                if kept.fingerprint != fingerprint:
+                    raise IdempotencyMismatch(f"Idempotency-Key {key} was used for another request; choose a new one.")
+                return Stored(kept.status_code, kept.body, replayed=True)
+            status, body = encode(work(uow), uow.stamp)
+            if key:
+                uow.idempotency.record(key, KeptAnswer(fingerprint, status, body), uow.stamp)
+            uow.commit()
+        return Stored(status, body, replayed=False)
+
+    return retrying(transaction, is_idempotent=key is not None)

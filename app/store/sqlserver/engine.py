@@ -47,8 +47,8 @@ class SqlServerStore:
     fleet's lock from before it begins until after it has committed, so within a fleet begin order is commit order; and
     ``dbo.TakeStamp`` refuses a transaction whose stamp does not exceed the last one and every promised time. So no
     commit to come changes what was known at the last stamp or before. For a time after it, ``settle`` waits for the
-    lock in Shared mode, after which no writer that began earlier is left, and records the promise. Readers run in SNAPSHOT
-    transactions and take no lock, so nobody blocks them.
+    lock in Shared mode, after which no writer that began earlier is left, and records the promise. Readers run in
+    SNAPSHOT transactions and take no lock, so nobody blocks them.
     """
 
     capabilities = Capabilities(parallel_fleets=True, settable_clock=False)
