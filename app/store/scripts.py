@@ -18,7 +18,8 @@ def run_script(name: str) -> None:
     script = (MIGRATIONS / _FOLDERS[dialect] / f"{name}.sql").read_text(encoding="utf-8")
     for statement in split_batches(script) if dialect == "mssql" else split_statements(script):
         if context.is_offline_mode():
-            op.execute(statement.replace(":", r"\:"))  # a colon would begin a parameter
+            # A colon would begin a parameter, and Alembic ends the statement itself.
+            op.execute(statement.removesuffix(";").replace(":", r"\:"))
         else:
             op.get_bind().exec_driver_sql(statement)
 

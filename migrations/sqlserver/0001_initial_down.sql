@@ -5,6 +5,9 @@ GO
 DROP FUNCTION dbo.InScope;
 GO
 
+DROP PROCEDURE dbo.ReplacementClosesCircle;
+GO
+
 DROP PROCEDURE dbo.InvalidateMemoryGraph;
 GO
 

@@ -1,15 +1,20 @@
 """``sql/*/schema`` is the truth; the migrations make the same schema."""
 
+import re
 import sqlite3
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
+from io import StringIO
 from pathlib import Path
 
 import pytest
+from alembic import command
+from alembic.config import Config
 
 from app.domain.errors import Busy
-from app.resources import SQL
+from app.resources import MIGRATIONS, ROOT, SQL
+from app.store.scripts import split_batches
 from app.store.sqlite.engine import SqliteStore
 
 Schema = list[tuple[str, str, str, str]]
@@ -33,7 +38,7 @@ def schema_of(connection: sqlite3.Connection) -> Schema:
     return [
         (kind, name, table, " ".join(sql.split()))
         for kind, name, table, sql in found
-        if "alembic_version" not in (name, table)
+        if not {"alembic_version", "sqlite_sequence"} & {name, table}
     ]
 
 
@@ -93,3 +98,51 @@ def test_a_schema_that_this_version_does_not_know_is_refused(store: SqliteStore,
 
     with pytest.raises(Busy, match="9999"):
         store.check()
+
+
+def alembic(path: Path, monkeypatch: pytest.MonkeyPatch) -> Config:
+    """As Alembic's own command line would run on that database."""
+    monkeypatch.setenv("MEMORY_GRAPH_DATABASE_URL", f"sqlite:///{path}")
+    return Config(ROOT / "alembic.ini")
+
+
+def test_alembic_goes_up_and_down_by_itself(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    config = alembic(path, monkeypatch)
+    command.upgrade(config, "head")
+    with closing(sqlite3.connect(path)) as connection:
+        made = schema_of(connection)
+        assert len(made) > 50
+        command.downgrade(config, "base")
+        assert schema_of(connection) == []
+        command.upgrade(config, "head")
+        assert schema_of(connection) == made
+
+
+def test_the_script_for_sql_server_is_its_schema_and_procedures() -> None:
+    parts = [
+        *sorted((SQL / "sqlserver" / "schema").glob("*.sql")),
+        *sorted((SQL / "sqlserver" / "procedures").glob("*.sql")),
+    ]
+    script = (MIGRATIONS / "sqlserver" / "0001_initial.sql").read_text(encoding="utf-8")
+    assert script == "".join(part.read_text(encoding="utf-8") for part in parts)
+
+
+def test_the_script_down_drops_everything_that_the_script_up_creates() -> None:
+    up, down = (
+        (MIGRATIONS / "sqlserver" / f"0001_initial{suffix}.sql").read_text(encoding="utf-8") for suffix in ("", "_down")
+    )
+    kinds = r"(TABLE|VIEW|PROCEDURE|FUNCTION|SECURITY POLICY) (dbo\.\w+)"
+    created = set(re.findall(f"CREATE {kinds}", up))
+    histories = {("TABLE", name) for name in re.findall(r"HISTORY_TABLE = (dbo\.\w+)", up)}
+    assert len(histories) == 3
+    assert set(re.findall(f"DROP {kinds}", down)) == created | histories
+
+
+def test_a_script_can_be_written_without_a_database(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("MEMORY_GRAPH_DATABASE_URL", raising=False)
+    written_to = StringIO()
+    command.upgrade(Config(ROOT / "alembic.ini", output_buffer=written_to), "head", sql=True)
+    written = [batch.split(" -> 0001\n\n")[-1] for batch in split_batches(written_to.getvalue())]
+    script = (MIGRATIONS / "sqlserver" / "0001_initial.sql").read_text(encoding="utf-8")
+    assert [batch for batch in split_batches(script) if batch not in written] == []
+    assert written[-1].startswith("COMMIT")
