@@ -1,6 +1,7 @@
 """What the contract suite needs of an engine beside the store itself: an empty database, and its raw rows."""
 
 import os
+import re
 import sqlite3
 from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
@@ -14,9 +15,11 @@ from sqlalchemy import Connection
 from sqlalchemy.engine import URL, make_url
 
 from app.domain.models import Principal
+from app.resources import SQL
 from app.settings import Settings
 from app.store.ports import Store
 from app.store.sqlite.engine import SqliteStore
+from app.store.sqlserver.database import Database as SchemaKeeper
 from app.wiring import open_store
 
 Rows = dict[str, list[tuple[Any, ...]]]
@@ -94,10 +97,13 @@ def _open(path: Path, clock: Clock | None) -> SqliteStore:
 
 
 class SqlServerDatabase:
-    def __init__(self, url: URL) -> None:
+    def __init__(self, url: URL, *, migrated: bool = True) -> None:
         self.url = url
         self.store = self._open()
-        self.store.migrate()
+        if migrated:
+            self.store.migrate()
+        else:
+            SchemaKeeper(self.store._connections).create_where_missing(None)  # type: ignore[attr-defined]
 
     def rows(self, who: Principal) -> Rows:
         with self.connected() as connection:
@@ -107,7 +113,7 @@ class SqlServerDatabase:
             ).fetchall()
             scope = (str(who.tenant_id), str(who.fleet_id))
             return {
-                table: sorted(
+                _TABLES[table.lower()]: sorted(
                     map(
                         tuple,
                         connection.exec_driver_sql(
@@ -164,14 +170,23 @@ class SqlServerEngine:
         self._url = make_url(url)
         self._made: list[SqlServerDatabase] = []
 
-    def new_database(self, clock: Clock | None = None) -> SqlServerDatabase:
+    def new_database(self, clock: Clock | None = None, *, migrated: bool = True) -> SqlServerDatabase:
         _refuse(clock)
-        self._made.append(SqlServerDatabase(self._url.set(database=f"mg_test_{uuid4().hex[:8]}")))
+        url = self._url.set(database=f"mg_test_{uuid4().hex[:8]}")
+        self._made.append(SqlServerDatabase(url, migrated=migrated))
         return self._made[-1]
 
     def drop_all(self) -> None:
         for database in self._made:
             database.drop()
+
+
+_TABLES = {
+    name.lower(): name
+    for script in (SQL / "sqlserver" / "schema").glob("*.sql")
+    for name in re.findall(r"(?:CREATE TABLE|HISTORY_TABLE =) dbo\.(\w+)", script.read_text(encoding="utf-8"))
+}
+"""As the schema spells them, which a server need not repeat."""
 
 
 def _refuse(clock: Clock | None) -> None:
