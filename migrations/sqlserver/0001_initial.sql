@@ -151,6 +151,8 @@ CREATE TABLE dbo.MemoryEdges (
     ValidTo          DATETIME2(6) GENERATED ALWAYS AS ROW END NOT NULL,
     PERIOD FOR SYSTEM_TIME (ValidFrom, ValidTo),
     CONSTRAINT PK_MemoryEdges PRIMARY KEY NONCLUSTERED (TenantId, FleetId, MemoryEdgeId),
+    CONSTRAINT UQ_MemoryEdges_Source UNIQUE CLUSTERED (TenantId, FleetId, SourceNodeId, MemoryEdgeId)
+        WITH (FILLFACTOR = 80),
     CONSTRAINT FK_MemoryEdges_Source FOREIGN KEY (TenantId, FleetId, SourceNodeId)
         REFERENCES dbo.MemoryNodes (TenantId, FleetId, MemoryNodeId),
     CONSTRAINT FK_MemoryEdges_Target FOREIGN KEY (TenantId, FleetId, TargetNodeId)
@@ -168,10 +170,6 @@ CREATE TABLE dbo.MemoryEdges (
     CONSTRAINT CK_MemoryEdges_EffectiveTo CHECK (EffectiveTo > EffectiveFrom),
     CONSTRAINT CK_MemoryEdges_Ends CHECK (SourceNodeId <> TargetNodeId)
 ) WITH (SYSTEM_VERSIONING = ON (HISTORY_TABLE = dbo.MemoryEdgesHistory, DATA_CONSISTENCY_CHECK = ON));
-GO
-
-CREATE UNIQUE CLUSTERED INDEX CX_MemoryEdges_Source
-    ON dbo.MemoryEdges (TenantId, FleetId, SourceNodeId, MemoryEdgeId) WITH (FILLFACTOR = 80);
 GO
 
 -- A cascade counts the supports of a node: in-edges are read as often as out-edges, so this index covers.
@@ -268,7 +266,8 @@ CREATE TABLE dbo.EvidenceReferences (
     EvidenceReferenceIdText CHAR(36)         COLLATE Latin1_General_100_BIN2 NOT NULL,
     CONSTRAINT PK_EvidenceReferences PRIMARY KEY CLUSTERED (TenantId, FleetId, EvidenceReferenceId)
         WITH (FILLFACTOR = 80),
-    CONSTRAINT CK_EvidenceReferences_EvidenceReferenceIdText CHECK (EvidenceReferenceIdText = LOWER(CONVERT(CHAR(36), EvidenceReferenceId))),
+    CONSTRAINT CK_EvidenceReferences_EvidenceReferenceIdText CHECK (
+        EvidenceReferenceIdText = LOWER(CONVERT(CHAR(36), EvidenceReferenceId))),
     CONSTRAINT FK_EvidenceReferences_MemoryAssertions FOREIGN KEY (TenantId, FleetId, MemoryAssertionId)
         REFERENCES dbo.MemoryAssertions (TenantId, FleetId, MemoryAssertionId) ON DELETE CASCADE
 );
@@ -346,7 +345,8 @@ CREATE TABLE dbo.InvalidationRuns (
     CommittedAt           DATETIME2(6)     NULL,
     InvalidationRunIdText CHAR(36)         COLLATE Latin1_General_100_BIN2 NOT NULL,
     CONSTRAINT PK_InvalidationRuns PRIMARY KEY CLUSTERED (TenantId, FleetId, InvalidationRunId),
-    CONSTRAINT CK_InvalidationRuns_InvalidationRunIdText CHECK (InvalidationRunIdText = LOWER(CONVERT(CHAR(36), InvalidationRunId))),
+    CONSTRAINT CK_InvalidationRuns_InvalidationRunIdText CHECK (
+        InvalidationRunIdText = LOWER(CONVERT(CHAR(36), InvalidationRunId))),
     CONSTRAINT FK_InvalidationRuns_InvalidationRequests FOREIGN KEY (TenantId, FleetId, InvalidationRequestId)
         REFERENCES dbo.InvalidationRequests (TenantId, FleetId, InvalidationRequestId),
     CONSTRAINT CK_InvalidationRuns_RunStatus CHECK (RunStatus IN ('Pending', 'Completed', 'Superseded')),
@@ -381,16 +381,14 @@ CREATE TABLE dbo.InvalidationImpacts (
     Component         INT              NULL,
     MemoryNodeIdText  CHAR(36)         COLLATE Latin1_General_100_BIN2 NOT NULL,
     CONSTRAINT PK_InvalidationImpacts PRIMARY KEY NONCLUSTERED (TenantId, FleetId, MemoryNodeId, InvalidationRunId),
+    CONSTRAINT UQ_InvalidationImpacts_Page
+        UNIQUE CLUSTERED (TenantId, FleetId, InvalidationRunId, Depth, MemoryNodeIdText),
     CONSTRAINT CK_InvalidationImpacts_MemoryNodeIdText CHECK (MemoryNodeIdText = LOWER(CONVERT(CHAR(36), MemoryNodeId))),
     CONSTRAINT FK_InvalidationImpacts_InvalidationRuns FOREIGN KEY (TenantId, FleetId, InvalidationRunId)
         REFERENCES dbo.InvalidationRuns (TenantId, FleetId, InvalidationRunId),
     CONSTRAINT CK_InvalidationImpacts_Outcome CHECK (Outcome IN ('Invalidated', 'MarkedPotentiallyStale', 'AlreadyAtStatus',
                                                                  'SkippedPinned', 'Reexamine'))
 );
-GO
-
-CREATE UNIQUE CLUSTERED INDEX CX_InvalidationImpacts_Page
-    ON dbo.InvalidationImpacts (TenantId, FleetId, InvalidationRunId, Depth, MemoryNodeIdText);
 GO
 -- Events for workers, written in the transaction of what they tell of; within a fleet, ids rise in the order of commits.
 CREATE TABLE dbo.OutboxEvents (
@@ -1461,6 +1459,13 @@ BEGIN
                         CAST(CONCAT('{"runId":"', LOWER(CONVERT(CHAR(36), @RunId)), '"}') AS VARBINARY(MAX)), @Stamp);
         END;
 
+        IF @IsOwn = 1 AND @DryRun = 0
+        BEGIN
+            -- Before the report, so that a slow reader holds up nobody.
+            COMMIT TRANSACTION;
+            EXEC sp_releaseapplock @Resource = @Resource, @LockOwner = 'Session';
+            SET @IsLocked = 0;
+        END;
         IF @Report = 1
         BEGIN
             SELECT r.InvalidationRunId AS RunId, r.ParentRunId, r.RunStatus, r.SupersededByRunId, q.Reason, q.RequestedStatus,
@@ -1481,8 +1486,6 @@ BEGIN
             ROLLBACK TRANSACTION DryRun;
         IF @DryRun = 1 AND @IsOwn = 1
             ROLLBACK TRANSACTION;
-        IF @DryRun = 0 AND @IsOwn = 1
-            COMMIT TRANSACTION;
     END TRY
     BEGIN CATCH
         IF @IsOwn = 1 AND @@TRANCOUNT > 0

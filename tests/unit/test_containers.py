@@ -1,4 +1,4 @@
-"""The container files keep their promises. They are linted by ``.ci/containers``; here stands what a linter cannot know."""
+"""The container files keep their promises. ``.ci/containers`` lints them; here stands what a linter cannot know."""
 
 import re
 

@@ -15,7 +15,7 @@ from app.store.sqlserver.errors import number_of
 _CANNOT_OPEN = frozenset({911, 4060})
 """The numbers by which a server says that it has no such database."""
 _OPTIONS = ("allow_snapshot_isolation", "read_committed_snapshot")
-_RETENTION = ("clean_up_history", "keep_nodes", "keep_edges", "keep_assertions")
+_TABLE_OPTIONS = ("clean_up_history", "keep_nodes", "keep_edges", "keep_assertions", "lock_rows_only")
 
 Report = Callable[[str], None]
 
@@ -51,11 +51,11 @@ class Database:
             with self._connected(autocommit=False) as connection, connection.begin():
                 yield connection
 
-    def keep_history(self, retention_days: int | None) -> None:
-        """Have the server clean up history that is older; None keeps it for ever."""
+    def set_options(self, retention_days: int | None) -> None:
+        """Of the tables: among them that the server cleans up history that is older; None keeps it for ever."""
         period = "INFINITE" if retention_days is None else f"{retention_days} DAYS"
         with self._connected() as connection:
-            for name in _RETENTION:
+            for name in _TABLE_OPTIONS:
                 connection.exec_driver_sql(self._operations[name].sql.replace("INFINITE", period))
 
     @contextmanager

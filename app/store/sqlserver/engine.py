@@ -107,7 +107,7 @@ class SqlServerStore:
             database.create_where_missing(report)
             with database.migrating() as connection:
                 migrations.upgrade(connection, report)
-            database.keep_history(self._retention_days)
+            database.set_options(self._retention_days)
 
     def check(self) -> None:
         with translated(), self._connections.writer.connect() as connection:

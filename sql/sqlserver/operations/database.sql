@@ -33,3 +33,14 @@ SET (SYSTEM_VERSIONING = ON (HISTORY_TABLE = dbo.MemoryEdgesHistory, HISTORY_RET
 -- name: keep_assertions
 ALTER TABLE dbo.MemoryAssertions
 SET (SYSTEM_VERSIONING = ON (HISTORY_TABLE = dbo.MemoryAssertionsHistory, HISTORY_RETENTION_PERIOD = INFINITE));
+
+-- name: lock_rows_only
+-- A large write must not take the table from other fleets.
+ALTER TABLE dbo.MemoryNodes SET (LOCK_ESCALATION = DISABLE);
+ALTER TABLE dbo.MemoryEdges SET (LOCK_ESCALATION = DISABLE);
+ALTER TABLE dbo.MemoryAssertions SET (LOCK_ESCALATION = DISABLE);
+ALTER TABLE dbo.InvalidationImpacts SET (LOCK_ESCALATION = DISABLE);
+ALTER TABLE dbo.StagedNodes SET (LOCK_ESCALATION = DISABLE);
+ALTER TABLE dbo.StagedEdges SET (LOCK_ESCALATION = DISABLE);
+ALTER TABLE dbo.StagedAssertions SET (LOCK_ESCALATION = DISABLE);
+ALTER TABLE dbo.CircleEdges SET (LOCK_ESCALATION = DISABLE);

@@ -218,6 +218,13 @@ BEGIN
                         CAST(CONCAT('{"runId":"', LOWER(CONVERT(CHAR(36), @RunId)), '"}') AS VARBINARY(MAX)), @Stamp);
         END;
 
+        IF @IsOwn = 1 AND @DryRun = 0
+        BEGIN
+            -- Before the report, so that a slow reader holds up nobody.
+            COMMIT TRANSACTION;
+            EXEC sp_releaseapplock @Resource = @Resource, @LockOwner = 'Session';
+            SET @IsLocked = 0;
+        END;
         IF @Report = 1
         BEGIN
             SELECT r.InvalidationRunId AS RunId, r.ParentRunId, r.RunStatus, r.SupersededByRunId, q.Reason, q.RequestedStatus,
@@ -238,8 +245,6 @@ BEGIN
             ROLLBACK TRANSACTION DryRun;
         IF @DryRun = 1 AND @IsOwn = 1
             ROLLBACK TRANSACTION;
-        IF @DryRun = 0 AND @IsOwn = 1
-            COMMIT TRANSACTION;
     END TRY
     BEGIN CATCH
         IF @IsOwn = 1 AND @@TRANCOUNT > 0

@@ -128,6 +128,8 @@ CREATE TABLE dbo.MemoryEdges (
     ValidTo          DATETIME2(6) GENERATED ALWAYS AS ROW END NOT NULL,
     PERIOD FOR SYSTEM_TIME (ValidFrom, ValidTo),
     CONSTRAINT PK_MemoryEdges PRIMARY KEY NONCLUSTERED (TenantId, FleetId, MemoryEdgeId),
+    CONSTRAINT UQ_MemoryEdges_Source UNIQUE CLUSTERED (TenantId, FleetId, SourceNodeId, MemoryEdgeId)
+        WITH (FILLFACTOR = 80),
     CONSTRAINT FK_MemoryEdges_Source FOREIGN KEY (TenantId, FleetId, SourceNodeId)
         REFERENCES dbo.MemoryNodes (TenantId, FleetId, MemoryNodeId),
     CONSTRAINT FK_MemoryEdges_Target FOREIGN KEY (TenantId, FleetId, TargetNodeId)
@@ -145,10 +147,6 @@ CREATE TABLE dbo.MemoryEdges (
     CONSTRAINT CK_MemoryEdges_EffectiveTo CHECK (EffectiveTo > EffectiveFrom),
     CONSTRAINT CK_MemoryEdges_Ends CHECK (SourceNodeId <> TargetNodeId)
 ) WITH (SYSTEM_VERSIONING = ON (HISTORY_TABLE = dbo.MemoryEdgesHistory, DATA_CONSISTENCY_CHECK = ON));
-GO
-
-CREATE UNIQUE CLUSTERED INDEX CX_MemoryEdges_Source
-    ON dbo.MemoryEdges (TenantId, FleetId, SourceNodeId, MemoryEdgeId) WITH (FILLFACTOR = 80);
 GO
 
 -- A cascade counts the supports of a node: in-edges are read as often as out-edges, so this index covers.
@@ -245,7 +243,8 @@ CREATE TABLE dbo.EvidenceReferences (
     EvidenceReferenceIdText CHAR(36)         COLLATE Latin1_General_100_BIN2 NOT NULL,
     CONSTRAINT PK_EvidenceReferences PRIMARY KEY CLUSTERED (TenantId, FleetId, EvidenceReferenceId)
         WITH (FILLFACTOR = 80),
-    CONSTRAINT CK_EvidenceReferences_EvidenceReferenceIdText CHECK (EvidenceReferenceIdText = LOWER(CONVERT(CHAR(36), EvidenceReferenceId))),
+    CONSTRAINT CK_EvidenceReferences_EvidenceReferenceIdText CHECK (
+        EvidenceReferenceIdText = LOWER(CONVERT(CHAR(36), EvidenceReferenceId))),
     CONSTRAINT FK_EvidenceReferences_MemoryAssertions FOREIGN KEY (TenantId, FleetId, MemoryAssertionId)
         REFERENCES dbo.MemoryAssertions (TenantId, FleetId, MemoryAssertionId) ON DELETE CASCADE
 );

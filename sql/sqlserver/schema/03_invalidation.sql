@@ -51,7 +51,8 @@ CREATE TABLE dbo.InvalidationRuns (
     CommittedAt           DATETIME2(6)     NULL,
     InvalidationRunIdText CHAR(36)         COLLATE Latin1_General_100_BIN2 NOT NULL,
     CONSTRAINT PK_InvalidationRuns PRIMARY KEY CLUSTERED (TenantId, FleetId, InvalidationRunId),
-    CONSTRAINT CK_InvalidationRuns_InvalidationRunIdText CHECK (InvalidationRunIdText = LOWER(CONVERT(CHAR(36), InvalidationRunId))),
+    CONSTRAINT CK_InvalidationRuns_InvalidationRunIdText CHECK (
+        InvalidationRunIdText = LOWER(CONVERT(CHAR(36), InvalidationRunId))),
     CONSTRAINT FK_InvalidationRuns_InvalidationRequests FOREIGN KEY (TenantId, FleetId, InvalidationRequestId)
         REFERENCES dbo.InvalidationRequests (TenantId, FleetId, InvalidationRequestId),
     CONSTRAINT CK_InvalidationRuns_RunStatus CHECK (RunStatus IN ('Pending', 'Completed', 'Superseded')),
@@ -86,14 +87,12 @@ CREATE TABLE dbo.InvalidationImpacts (
     Component         INT              NULL,
     MemoryNodeIdText  CHAR(36)         COLLATE Latin1_General_100_BIN2 NOT NULL,
     CONSTRAINT PK_InvalidationImpacts PRIMARY KEY NONCLUSTERED (TenantId, FleetId, MemoryNodeId, InvalidationRunId),
+    CONSTRAINT UQ_InvalidationImpacts_Page
+        UNIQUE CLUSTERED (TenantId, FleetId, InvalidationRunId, Depth, MemoryNodeIdText),
     CONSTRAINT CK_InvalidationImpacts_MemoryNodeIdText CHECK (MemoryNodeIdText = LOWER(CONVERT(CHAR(36), MemoryNodeId))),
     CONSTRAINT FK_InvalidationImpacts_InvalidationRuns FOREIGN KEY (TenantId, FleetId, InvalidationRunId)
         REFERENCES dbo.InvalidationRuns (TenantId, FleetId, InvalidationRunId),
     CONSTRAINT CK_InvalidationImpacts_Outcome CHECK (Outcome IN ('Invalidated', 'MarkedPotentiallyStale', 'AlreadyAtStatus',
                                                                  'SkippedPinned', 'Reexamine'))
 );
-GO
-
-CREATE UNIQUE CLUSTERED INDEX CX_InvalidationImpacts_Page
-    ON dbo.InvalidationImpacts (TenantId, FleetId, InvalidationRunId, Depth, MemoryNodeIdText);
 GO
