@@ -1,6 +1,6 @@
 -- How a session takes its scope, its turn and its stamp. What only this engine runs.
-DECLARE @as_of DATETIME2(6), @fleet_id UNIQUEIDENTIFIER, @mode VARCHAR(20), @resource NVARCHAR(255), @run_id UNIQUEIDENTIFIER,
-        @tenant_id UNIQUEIDENTIFIER, @wait INT, @Result INT, @Stamp DATETIME2(6);
+DECLARE @as_of DATETIME2(6), @fleet_id UNIQUEIDENTIFIER, @mode VARCHAR(20), @resource NVARCHAR(255),
+        @run_id UNIQUEIDENTIFIER, @tenant_id UNIQUEIDENTIFIER, @wait INT, @Result INT, @Stamp DATETIME2(6);
 
 -- name: scope_enter
 -- What the security policy lets the session see from here on.

@@ -75,7 +75,8 @@ BEGIN
     EXEC sp_set_session_context @key = N'TenantId', @value = @TenantId;
     EXEC sp_set_session_context @key = N'FleetId', @value = @FleetId;
     SET @Owner = CASE WHEN @IsOwn = 1 THEN 'Session' ELSE 'Transaction' END;
-    SET @Resource = CONCAT(N'MemoryGraph/', LOWER(CONVERT(CHAR(36), @TenantId)), N'/', LOWER(CONVERT(CHAR(36), @FleetId)));
+    SET @Resource = CONCAT(N'MemoryGraph/', LOWER(CONVERT(CHAR(36), @TenantId)),
+                           N'/', LOWER(CONVERT(CHAR(36), @FleetId)));
     BEGIN TRY
         -- Before the transaction begins: then begin order is commit order (SEMANTICS 5).
         EXEC @Result = sp_getapplock @Resource = @Resource, @LockMode = 'Exclusive', @LockOwner = @Owner, @LockTimeout = 30000;

@@ -4,7 +4,8 @@ DECLARE @after_id UNIQUEIDENTIFIER, @as_of DATETIME2(6), @created_at DATETIME2(6
         @tenant_id UNIQUEIDENTIFIER;
 
 -- name: graph_insert
-INSERT INTO dbo.MemoryGraphs (GraphId, TenantId, FleetId, Name, RevalidationMode, Policy, Propagation, CreatedAt, GraphIdText)
+INSERT INTO dbo.MemoryGraphs (GraphId, TenantId, FleetId, Name, RevalidationMode, Policy, Propagation, CreatedAt,
+                              GraphIdText)
 VALUES (@graph_id, @tenant_id, @fleet_id, @name, @revalidation_mode, @policy, @propagation, @created_at,
         LOWER(CONVERT(CHAR(36), @graph_id)));
 
@@ -17,7 +18,8 @@ WHERE g.GraphId = @graph_id AND g.TenantId = @tenant_id AND g.FleetId = @fleet_i
 -- Graphs of the fleet by id, after a given one.
 SELECT TOP (@limit) g.GraphId, g.Name, g.RevalidationMode, g.Policy, g.Propagation, g.CreatedAt
 FROM dbo.MemoryGraphs AS g
-WHERE g.TenantId = @tenant_id AND g.FleetId = @fleet_id AND (@after_id IS NULL OR g.GraphIdText > LOWER(CONVERT(CHAR(36), @after_id)))
+WHERE g.TenantId = @tenant_id AND g.FleetId = @fleet_id
+  AND (@after_id IS NULL OR g.GraphIdText > LOWER(CONVERT(CHAR(36), @after_id)))
 ORDER BY g.GraphIdText;
 
 -- name: graph_update
@@ -26,7 +28,8 @@ SET Name = @name, RevalidationMode = @revalidation_mode, Policy = @policy, Propa
 WHERE GraphId = @graph_id AND TenantId = @tenant_id AND FleetId = @fleet_id;
 
 -- name: bookmark_insert
-INSERT INTO dbo.GraphSnapshotDescriptors (SnapshotId, TenantId, FleetId, GraphId, Name, AsOf, RequestedAt, SnapshotIdText)
+INSERT INTO dbo.GraphSnapshotDescriptors (SnapshotId, TenantId, FleetId, GraphId, Name, AsOf, RequestedAt,
+                                          SnapshotIdText)
 VALUES (@snapshot_id, @tenant_id, @fleet_id, @graph_id, @name, @as_of, @requested_at,
         LOWER(CONVERT(CHAR(36), @snapshot_id)));
 

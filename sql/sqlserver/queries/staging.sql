@@ -125,7 +125,8 @@ FROM OPENJSON(@rows) WITH (
 -- name: staged_rules_fault
 SELECT TOP (1) f.Line, f.Fault
 FROM (
-    SELECT s.Line, N'rule ' + s.Name + N' ' + s.Version + N' is stored otherwise; a version of a rule does not change' AS Fault
+    SELECT s.Line,
+           N'rule ' + s.Name + N' ' + s.Version + N' is stored otherwise; a version of a rule does not change' AS Fault
     FROM dbo.StagedRules AS s
     JOIN dbo.SourceRules AS r
         ON r.TenantId = @tenant_id AND r.FleetId = @fleet_id
@@ -318,7 +319,8 @@ WHERE s.SessionId = @@SPID;
 SELECT TOP (1) f.Line, f.Fault
 FROM (
     SELECT s.Line,
-           CASE WHEN s.SourceKey IS NULL THEN N'sourceNodeId' ELSE N'source ' + s.SourceKey END + N' is not known here' AS Fault
+           CASE WHEN s.SourceKey IS NULL THEN N'sourceNodeId' ELSE N'source ' + s.SourceKey END
+           + N' is not known here' AS Fault
     FROM dbo.StagedEdges AS s
     LEFT JOIN dbo.MemoryNodes AS n
         ON n.TenantId = @tenant_id AND n.FleetId = @fleet_id AND n.MemoryNodeId = s.SourceNodeId
