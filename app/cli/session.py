@@ -38,7 +38,7 @@ def _check(store: Store, database_url: str) -> None:
     try:
         store.check()
     except Busy as error:
-        advice = "Importing makes a new database; --database-url names another one."
+        advice = "--database-url names another database."
         raise Refused(f"{shown_url(database_url)}: {error.detail}", advice) from error
 
 

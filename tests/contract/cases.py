@@ -1,8 +1,11 @@
 """Random cases of the reference model, as lines of an import."""
 
+import os
 from datetime import datetime, timedelta
 from typing import Any
 from uuid import UUID
+
+from hypothesis import settings
 
 from app.domain.models import MemoryNode
 from app.services import nodes
@@ -11,6 +14,13 @@ from tests.reference.cascade import EVIDENTIAL, Edge, Node
 from tests.reference.strategies import Case, Request
 
 STATUSES = ("Valid", "PotentiallyStale", "Invalid")
+_ON_A_SERVER = 10
+"""How many times fewer where ``TEST_SQLSERVER_URL`` names a server: an example is some fifty statements."""
+
+
+def examples(count: int) -> settings:
+    """How many random cases a test tries."""
+    return settings(max_examples=count // _ON_A_SERVER if os.environ.get("TEST_SQLSERVER_URL") else count)
 
 
 def at(time: int | None) -> datetime | None:

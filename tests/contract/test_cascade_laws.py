@@ -5,7 +5,7 @@ from datetime import datetime, timedelta
 
 import orjson
 import pytest
-from hypothesis import assume, given, settings
+from hypothesis import assume, given
 
 from app.domain.errors import IdempotencyMismatch
 from app.domain.models import MemoryNode
@@ -14,12 +14,12 @@ from app.services.once import Stored, once
 from app.services.reports import Report
 from app.store.ports import Store
 from tests.contract.builder import DAY, GraphBuilder, edge, node
-from tests.contract.cases import lines_of, options_of, state_of
+from tests.contract.cases import examples, lines_of, options_of, state_of
 from tests.contract.engines import Database
 from tests.reference.cascade import CONTRADICTS, SUPERSEDES, is_active
 from tests.reference.strategies import Case, cases
 
-few = settings(max_examples=60)
+few = examples(60)
 
 
 def without_replacements(case: Case) -> Case:

@@ -3,7 +3,7 @@
 from uuid import UUID
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from app.domain.errors import NotFound
@@ -12,7 +12,7 @@ from app.services import runs
 from app.services.reports import Report
 from app.store.ports import Store
 from tests.contract.builder import DAY, GraphBuilder, fresh_principal
-from tests.contract.cases import STATUSES, at, counterpart, key_of, lines_of, options_of, state_of
+from tests.contract.cases import STATUSES, at, counterpart, examples, key_of, lines_of, options_of, state_of
 from tests.contract.engines import Database
 from tests.reference import cascade as reference
 from tests.reference.strategies import Case, cases, expected
@@ -21,7 +21,7 @@ INVALIDITY = {"status", "invalid_since", "invalidation"}
 BOOKKEEPING = {"updated_at", "valid_from", "version"}
 
 
-@settings(max_examples=500)
+@examples(500)
 @given(case=cases(), other_tenant=st.booleans())
 def test_every_impact_and_every_node_is_what_the_reference_model_says(
     database: Database, case: Case, other_tenant: bool
@@ -45,7 +45,7 @@ def test_every_impact_and_every_node_is_what_the_reference_model_says(
     assert database.rows(stranger.who) == strangers
 
 
-@settings(max_examples=100)
+@examples(100)
 @given(case=cases())
 def test_a_plan_is_the_real_run_and_changes_nothing(database: Database, case: Case) -> None:
     graph = GraphBuilder(database.store)

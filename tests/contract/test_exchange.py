@@ -10,7 +10,7 @@ from uuid import UUID, uuid4, uuid5
 
 import orjson
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 
 from app.domain.errors import BadLine, IdempotencyMismatch, NotFound
 from app.schemas import NodePatch
@@ -19,7 +19,7 @@ from app.services.export import export_lines
 from app.store.ports import Store
 from tests.contract.builder import DAY, GraphBuilder, Line, assertion, edge, ndjson, node, rule
 from tests.contract.builder import evidence as evidence_line
-from tests.contract.cases import lines_of
+from tests.contract.cases import examples, lines_of
 from tests.contract.engines import Database, Engine
 from tests.reference.strategies import Case, cases
 
@@ -512,7 +512,7 @@ def test_import_into_another_graph_of_the_fleet_is_the_identity(store: Store, gr
     assert copy.id("a") != graph.id("a")
 
 
-@settings(max_examples=60)
+@examples(60)
 @given(case=cases())
 def test_import_after_export_is_the_identity_whatever_the_graph(database: Database, copies: Store, case: Case) -> None:
     graph = GraphBuilder(database.store)

@@ -4,7 +4,7 @@ from collections.abc import Callable
 from datetime import datetime, timedelta
 from typing import Any
 
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from app.domain.models import MemoryEdge, MemoryNode
@@ -14,6 +14,7 @@ from app.services.snapshot import open_snapshot
 from app.store.ports import Store
 from app.store.unit import UnitOfWork, View
 from tests.contract.builder import DAY, GraphBuilder, edge, node
+from tests.contract.cases import examples
 
 MICROSECOND = timedelta(microseconds=1)
 KEYS = ("a", "b", "c")
@@ -66,7 +67,7 @@ steps = st.tuples(st.sampled_from(OPERATIONS), st.sampled_from(KEYS))
 transactions = st.lists(st.lists(steps, min_size=1, max_size=3), min_size=1, max_size=10)
 
 
-@settings(max_examples=50)
+@examples(50)
 @given(script=transactions)
 def test_history_is_what_was_seen_after_each_commit(store: Store, script: list[list[tuple[str, str]]]) -> None:
     graph = GraphBuilder(store)

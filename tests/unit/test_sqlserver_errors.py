@@ -27,7 +27,9 @@ def test_a_broken_constraint_is_a_conflict_and_is_not_tried_again(number: int) -
     assert "UX_MemoryNodes_Key" in str(said)
 
 
-@pytest.mark.parametrize(("number", "word"), [(208, "migrate"), (18456, "password"), (1105, "full"), (229, "grant")])
+@pytest.mark.parametrize(
+    ("number", "word"), [(208, "migrate"), (4060, "migrate"), (18456, "password"), (1105, "full"), (229, "grant")]
+)
 def test_what_an_operator_can_mend_says_how(number: int, word: str) -> None:
     said = translate(raised(number, "No."))
     assert type(said) is Busy

@@ -30,7 +30,8 @@ _ADVICE = {
     9002: "The transaction log is full; nothing was kept. Back it up or give it room, and try again.",
     3906: "The database is read-only.",
     3952: "Snapshot isolation is not allowed in this database: run memory-graph migrate.",
-    4060: "The database cannot be opened: run memory-graph migrate to make it.",
+    911: "There is no such database: run memory-graph migrate to make it.",
+    4060: "There is no such database, or the login may not open it: run memory-graph migrate to make it.",
     18456: "The login failed; check user and password.",
 }
 _NUMBER = re.compile(r"(?:\]|^)(?P<text>[^\[\]]*?)\((?P<number>\d+)\) ?\(SQL")
