@@ -156,6 +156,7 @@ class SqlServerDatabase:
         self.store.dispose()
         engine = connections.engine_for("master", autocommit=True)
         with engine.connect() as connection:
+            connection.exec_driver_sql(f"ALTER DATABASE {self.url.database} SET SINGLE_USER WITH ROLLBACK IMMEDIATE")
             connection.exec_driver_sql(f"DROP DATABASE {self.url.database}")
         engine.dispose()
 
