@@ -78,6 +78,7 @@ def diff(store: Store, who: Principal, graph_id: UUID, start: datetime, end: dat
     """What was added, removed or changed from one system time to a later one; a change undone in between is none."""
     if end < start:
         raise Invalid("to must not be earlier than from.", "/to")
+    store.settle(who, start, "from")
     store.settle(who, end, "to")
     with store.read(who) as view:
         graphs.get(view, graph_id)

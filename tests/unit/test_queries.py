@@ -8,8 +8,10 @@ from pathlib import Path
 
 import pytest
 
+from app.domain.models import Impact, InvalidationRun
 from app.resources import SQL
 from app.store.queries import Statement, load_queries
+from app.store.session import _columns_of
 
 SQLITE = load_queries(SQL / "sqlite" / "queries")
 SQLSERVER = load_queries(SQL / "sqlserver" / "queries")
@@ -195,3 +197,21 @@ def _is_tied(statement: Statement, alias: str) -> bool:
         or re.search(rf"\b\w+\.{column}Id = {alias}\.{column}Id", statement.sql)
         for column in ("Tenant", "Fleet")
     )
+
+
+def test_the_procedure_answers_with_the_columns_of_the_models() -> None:
+    procedure = (SQL / "sqlserver" / "procedures" / "04_invalidate_memory_graph.sql").read_text(encoding="utf-8")
+    report = procedure.partition("IF @Report = 1\n")[2]
+    for select, model, twin in zip(
+        re.findall(r"SELECT (.*?)\n +FROM", report, re.DOTALL)[:2],
+        (InvalidationRun, Impact),
+        ("run_find", "impact_page"),
+        strict=True,
+    ):
+        assert _columns(select) == list(_columns_of(model))
+        assert _columns(re.sub(r"^SELECT |\nFROM.*", "", SQLITE[twin].sql, flags=re.DOTALL)) == _columns(select)
+
+
+def _columns(select: str) -> list[str]:
+    """The names that a list of plain columns gives."""
+    return [re.split(r" AS |\.", column.strip())[-1].strip("[]") for column in select.split(",")]
