@@ -669,6 +669,7 @@ GO
 -- What cannot lie on a circle is trimmed off, node by node, in time linear in the edges. Over what is left each node takes
 -- the greatest label that reaches it; those that reach the bearer of their label are one component, and no component
 -- crosses labels. Labels are as good as random, so expected rounds of labelling grow with the logarithm of the components.
+-- LOOP JOIN: each round must cost what its front costs.
 CREATE PROCEDURE dbo.FindCircles (
     @SessionId INT)
 AS
@@ -741,7 +742,8 @@ BEGIN
 
             DELETE l
             FROM #Live AS l
-            JOIN #Front AS f ON f.MemoryNodeId = l.MemoryNodeId;
+            JOIN #Front AS f ON f.MemoryNodeId = l.MemoryNodeId
+            OPTION (LOOP JOIN);
 
             TRUNCATE TABLE #Next;
             INSERT INTO #Next (MemoryNodeId, Label)
@@ -783,7 +785,8 @@ BEGIN
             UPDATE l
             SET Label = x.Label
             FROM #Live AS l
-            JOIN #Next AS x ON x.MemoryNodeId = l.MemoryNodeId;
+            JOIN #Next AS x ON x.MemoryNodeId = l.MemoryNodeId
+            OPTION (LOOP JOIN);
 
             TRUNCATE TABLE #Front;
             INSERT INTO #Front (MemoryNodeId, Label) SELECT x.MemoryNodeId, x.Label FROM #Next AS x;
@@ -798,7 +801,8 @@ BEGIN
             UPDATE l
             SET IsMember = 1
             FROM #Live AS l
-            JOIN #Front AS f ON f.MemoryNodeId = l.MemoryNodeId;
+            JOIN #Front AS f ON f.MemoryNodeId = l.MemoryNodeId
+            OPTION (LOOP JOIN);
 
             TRUNCATE TABLE #Next;
             INSERT INTO #Next (MemoryNodeId, Label)
@@ -1011,7 +1015,8 @@ BEGIN
                         FROM #Looked AS k
                         WHERE k.EdgeType IN ('DerivedFrom', 'SupportedBy', 'ObservedFrom')) AS m
                   GROUP BY m.TargetNodeId, m.SupportGroup) AS d
-                ON d.TargetNodeId = g.TargetNodeId AND d.SupportGroup = g.SupportGroup;
+                ON d.TargetNodeId = g.TargetNodeId AND d.SupportGroup = g.SupportGroup
+            OPTION (LOOP JOIN);
 
             -- All support groups of targets looked at through one for the first time, as the round before left their
             -- members. Two edges of one source in one group are one member.

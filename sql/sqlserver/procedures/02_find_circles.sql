@@ -4,6 +4,7 @@
 -- What cannot lie on a circle is trimmed off, node by node, in time linear in the edges. Over what is left each node takes
 -- the greatest label that reaches it; those that reach the bearer of their label are one component, and no component
 -- crosses labels. Labels are as good as random, so expected rounds of labelling grow with the logarithm of the components.
+-- LOOP JOIN: each round must cost what its front costs.
 CREATE PROCEDURE dbo.FindCircles (
     @SessionId INT)
 AS
@@ -76,7 +77,8 @@ BEGIN
 
             DELETE l
             FROM #Live AS l
-            JOIN #Front AS f ON f.MemoryNodeId = l.MemoryNodeId;
+            JOIN #Front AS f ON f.MemoryNodeId = l.MemoryNodeId
+            OPTION (LOOP JOIN);
 
             TRUNCATE TABLE #Next;
             INSERT INTO #Next (MemoryNodeId, Label)
@@ -118,7 +120,8 @@ BEGIN
             UPDATE l
             SET Label = x.Label
             FROM #Live AS l
-            JOIN #Next AS x ON x.MemoryNodeId = l.MemoryNodeId;
+            JOIN #Next AS x ON x.MemoryNodeId = l.MemoryNodeId
+            OPTION (LOOP JOIN);
 
             TRUNCATE TABLE #Front;
             INSERT INTO #Front (MemoryNodeId, Label) SELECT x.MemoryNodeId, x.Label FROM #Next AS x;
@@ -133,7 +136,8 @@ BEGIN
             UPDATE l
             SET IsMember = 1
             FROM #Live AS l
-            JOIN #Front AS f ON f.MemoryNodeId = l.MemoryNodeId;
+            JOIN #Front AS f ON f.MemoryNodeId = l.MemoryNodeId
+            OPTION (LOOP JOIN);
 
             TRUNCATE TABLE #Next;
             INSERT INTO #Next (MemoryNodeId, Label)

@@ -174,7 +174,8 @@ BEGIN
                         FROM #Looked AS k
                         WHERE k.EdgeType IN ('DerivedFrom', 'SupportedBy', 'ObservedFrom')) AS m
                   GROUP BY m.TargetNodeId, m.SupportGroup) AS d
-                ON d.TargetNodeId = g.TargetNodeId AND d.SupportGroup = g.SupportGroup;
+                ON d.TargetNodeId = g.TargetNodeId AND d.SupportGroup = g.SupportGroup
+            OPTION (LOOP JOIN);
 
             -- All support groups of targets looked at through one for the first time, as the round before left their
             -- members. Two edges of one source in one group are one member.

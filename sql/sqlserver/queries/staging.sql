@@ -3,7 +3,8 @@
 -- stored, so identical lines change nothing. Rows come as one JSON text.
 --
 -- NCHAR(1) at the end of a text keeps its trailing blanks from being ignored. EXISTS (… EXCEPT …) tells rows apart, NULLs
--- included.
+-- included. (SELECT …) IS NULL seeks a row for each line, also where the rows were stored a statement ago and no statistics
+-- tell of them.
 DECLARE @fleet_id UNIQUEIDENTIFIER, @graph_id UNIQUEIDENTIFIER, @rows NVARCHAR(MAX), @tenant_id UNIQUEIDENTIFIER;
 
 -- name: staged_clear_rules
@@ -322,17 +323,20 @@ FROM (
            CASE WHEN s.SourceKey IS NULL THEN N'sourceNodeId' ELSE N'source ' + s.SourceKey END
            + N' is not known here' AS Fault
     FROM dbo.StagedEdges AS s
-    LEFT JOIN dbo.MemoryNodes AS n
-        ON n.TenantId = @tenant_id AND n.FleetId = @fleet_id AND n.MemoryNodeId = s.SourceNodeId
-    WHERE s.SessionId = @@SPID AND n.MemoryNodeId IS NULL
+    WHERE s.SessionId = @@SPID
+      AND (SELECT n.MemoryNodeId
+           FROM dbo.MemoryNodes AS n
+           WHERE n.TenantId = @tenant_id AND n.FleetId = @fleet_id AND n.MemoryNodeId = s.SourceNodeId) IS NULL
     UNION ALL
     SELECT s.Line,
            CASE WHEN s.TargetKey IS NULL THEN N'targetNodeId' ELSE N'target ' + s.TargetKey END
            + N' is not known in this graph'
     FROM dbo.StagedEdges AS s
-    LEFT JOIN dbo.MemoryNodes AS n
-        ON n.TenantId = @tenant_id AND n.FleetId = @fleet_id AND n.MemoryNodeId = s.TargetNodeId AND n.GraphId = @graph_id
-    WHERE s.SessionId = @@SPID AND n.MemoryNodeId IS NULL
+    WHERE s.SessionId = @@SPID
+      AND (SELECT n.MemoryNodeId
+           FROM dbo.MemoryNodes AS n
+           WHERE n.TenantId = @tenant_id AND n.FleetId = @fleet_id AND n.MemoryNodeId = s.TargetNodeId
+             AND n.GraphId = @graph_id) IS NULL
     UNION ALL
     SELECT s.Line, N'target is the source: a node cannot depend on itself'
     FROM dbo.StagedEdges AS s
@@ -447,9 +451,11 @@ FROM (
            CASE WHEN s.NodeKey IS NULL THEN N'memoryNodeId' ELSE N'node ' + s.NodeKey END
            + N' is not known in this graph' AS Fault
     FROM dbo.StagedAssertions AS s
-    LEFT JOIN dbo.MemoryNodes AS n
-        ON n.TenantId = @tenant_id AND n.FleetId = @fleet_id AND n.MemoryNodeId = s.MemoryNodeId AND n.GraphId = @graph_id
-    WHERE s.SessionId = @@SPID AND n.MemoryNodeId IS NULL
+    WHERE s.SessionId = @@SPID
+      AND (SELECT n.MemoryNodeId
+           FROM dbo.MemoryNodes AS n
+           WHERE n.TenantId = @tenant_id AND n.FleetId = @fleet_id AND n.MemoryNodeId = s.MemoryNodeId
+             AND n.GraphId = @graph_id) IS NULL
     UNION ALL
     SELECT s.Line,
            CASE WHEN s.RuleName IS NULL THEN N'sourceRuleId' ELSE N'ruleName ' + s.RuleName END + N' is not known here'
@@ -545,10 +551,11 @@ SELECT TOP (1) f.Line, f.Fault
 FROM (
     SELECT s.Line, N'memoryAssertionId is not known in this graph' AS Fault
     FROM dbo.StagedEvidence AS s
-    LEFT JOIN dbo.MemoryAssertions AS a
-        ON a.TenantId = @tenant_id AND a.FleetId = @fleet_id AND a.MemoryAssertionId = s.MemoryAssertionId
-        AND a.GraphId = @graph_id
-    WHERE s.SessionId = @@SPID AND a.MemoryAssertionId IS NULL
+    WHERE s.SessionId = @@SPID
+      AND (SELECT a.MemoryAssertionId
+           FROM dbo.MemoryAssertions AS a
+           WHERE a.TenantId = @tenant_id AND a.FleetId = @fleet_id AND a.MemoryAssertionId = s.MemoryAssertionId
+             AND a.GraphId = @graph_id) IS NULL
     UNION ALL
     SELECT MAX(s.Line), N'the same evidence stands on an earlier line'
     FROM dbo.StagedEvidence AS s
