@@ -151,7 +151,7 @@ GO
 
 -- A cascade counts the supports of a node: in-edges are read as often as out-edges, so this index covers.
 CREATE INDEX IX_MemoryEdges_Target ON dbo.MemoryEdges (TenantId, FleetId, TargetNodeId, EdgeType)
-    INCLUDE (SupportGroup, MinSupport, Weight, EffectiveFrom, EffectiveTo, SourceRuleId);
+    INCLUDE (MemoryEdgeIdText, SupportGroup, MinSupport, Weight, EffectiveFrom, EffectiveTo, SourceRuleId);
 GO
 
 -- A cascade asks a node for its replacements alone; a hub of many other edges must not be read through for them.
