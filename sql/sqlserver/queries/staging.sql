@@ -333,10 +333,9 @@ FROM (
            + N' is not known in this graph'
     FROM dbo.StagedEdges AS s
     WHERE s.SessionId = @@SPID
-      AND (SELECT n.MemoryNodeId
+      AND (SELECT CASE WHEN n.GraphId = @graph_id THEN 1 END
            FROM dbo.MemoryNodes AS n
-           WHERE n.TenantId = @tenant_id AND n.FleetId = @fleet_id AND n.MemoryNodeId = s.TargetNodeId
-             AND n.GraphId = @graph_id) IS NULL
+           WHERE n.TenantId = @tenant_id AND n.FleetId = @fleet_id AND n.MemoryNodeId = s.TargetNodeId) IS NULL
     UNION ALL
     SELECT s.Line, N'target is the source: a node cannot depend on itself'
     FROM dbo.StagedEdges AS s
@@ -452,10 +451,9 @@ FROM (
            + N' is not known in this graph' AS Fault
     FROM dbo.StagedAssertions AS s
     WHERE s.SessionId = @@SPID
-      AND (SELECT n.MemoryNodeId
+      AND (SELECT CASE WHEN n.GraphId = @graph_id THEN 1 END
            FROM dbo.MemoryNodes AS n
-           WHERE n.TenantId = @tenant_id AND n.FleetId = @fleet_id AND n.MemoryNodeId = s.MemoryNodeId
-             AND n.GraphId = @graph_id) IS NULL
+           WHERE n.TenantId = @tenant_id AND n.FleetId = @fleet_id AND n.MemoryNodeId = s.MemoryNodeId) IS NULL
     UNION ALL
     SELECT s.Line,
            CASE WHEN s.RuleName IS NULL THEN N'sourceRuleId' ELSE N'ruleName ' + s.RuleName END + N' is not known here'
@@ -552,10 +550,10 @@ FROM (
     SELECT s.Line, N'memoryAssertionId is not known in this graph' AS Fault
     FROM dbo.StagedEvidence AS s
     WHERE s.SessionId = @@SPID
-      AND (SELECT a.MemoryAssertionId
+      AND (SELECT CASE WHEN a.GraphId = @graph_id THEN 1 END
            FROM dbo.MemoryAssertions AS a
-           WHERE a.TenantId = @tenant_id AND a.FleetId = @fleet_id AND a.MemoryAssertionId = s.MemoryAssertionId
-             AND a.GraphId = @graph_id) IS NULL
+           WHERE a.TenantId = @tenant_id AND a.FleetId = @fleet_id
+             AND a.MemoryAssertionId = s.MemoryAssertionId) IS NULL
     UNION ALL
     SELECT MAX(s.Line), N'the same evidence stands on an earlier line'
     FROM dbo.StagedEvidence AS s
