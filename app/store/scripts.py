@@ -9,12 +9,17 @@ from alembic import context, op
 from app.resources import MIGRATIONS
 
 _FOLDERS = {"sqlite": "sqlite", "mssql": "sqlserver"}
+_SETTINGS = "SET ANSI_NULLS, QUOTED_IDENTIFIER ON"
+"""What ODBC sets and sqlcmd does not: procedures keep them, and filtered indexes need them."""
+
 _GO = re.compile(r"^\s*GO\s*$", re.MULTILINE | re.IGNORECASE)
 
 
 def run_script(name: str) -> None:
     """Run ``migrations/<engine>/<name>.sql`` statement by statement, in Alembic's transaction."""
     dialect = context.get_context().dialect.name
+    if dialect == "mssql" and context.is_offline_mode():
+        op.execute(_SETTINGS)
     script = (MIGRATIONS / _FOLDERS[dialect] / f"{name}.sql").read_text(encoding="utf-8")
     for statement in split_batches(script) if dialect == "mssql" else split_statements(script):
         if context.is_offline_mode():

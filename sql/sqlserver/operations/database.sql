@@ -22,17 +22,14 @@ SELECT @Result AS Result;
 ALTER DATABASE CURRENT SET TEMPORAL_HISTORY_RETENTION ON;
 
 -- name: keep_nodes
--- How long history is kept: INFINITE, or a number of DAYS put in its place.
-ALTER TABLE dbo.MemoryNodes
-SET (SYSTEM_VERSIONING = ON (HISTORY_TABLE = dbo.MemoryNodesHistory, HISTORY_RETENTION_PERIOD = INFINITE));
+-- How long history is kept: INFINITE, or a number of DAYS put in its place. Of a table that is versioned and stays so.
+ALTER TABLE dbo.MemoryNodes SET (SYSTEM_VERSIONING = ON (HISTORY_RETENTION_PERIOD = INFINITE));
 
 -- name: keep_edges
-ALTER TABLE dbo.MemoryEdges
-SET (SYSTEM_VERSIONING = ON (HISTORY_TABLE = dbo.MemoryEdgesHistory, HISTORY_RETENTION_PERIOD = INFINITE));
+ALTER TABLE dbo.MemoryEdges SET (SYSTEM_VERSIONING = ON (HISTORY_RETENTION_PERIOD = INFINITE));
 
 -- name: keep_assertions
-ALTER TABLE dbo.MemoryAssertions
-SET (SYSTEM_VERSIONING = ON (HISTORY_TABLE = dbo.MemoryAssertionsHistory, HISTORY_RETENTION_PERIOD = INFINITE));
+ALTER TABLE dbo.MemoryAssertions SET (SYSTEM_VERSIONING = ON (HISTORY_RETENTION_PERIOD = INFINITE));
 
 -- name: lock_rows_only
 -- A large write must not take the table from other fleets.
