@@ -167,8 +167,8 @@ class SqlServerDatabase:
 
 
 class SqlServerEngine:
-    """Each database is one of its own on the server of ``TEST_SQLSERVER_URL``, dropped at the end. Where the login may not
-    make any, all tests share the one that the URL names."""
+    """Each database is one of its own on the server of ``TEST_SQLSERVER_URL``, dropped at the end. Where the login may
+    not make any, all tests share the one that the URL names."""
 
     def __init__(self, url: str) -> None:
         self._url = make_url(url)
