@@ -430,7 +430,7 @@ GO
 CREATE TABLE dbo.IdempotencyKeys (
     TenantId       UNIQUEIDENTIFIER NOT NULL,
     FleetId        UNIQUEIDENTIFIER NOT NULL,
-    IdempotencyKey NVARCHAR(510)    COLLATE Latin1_General_100_BIN2 NOT NULL,
+    IdempotencyKey NVARCHAR(255)    COLLATE Latin1_General_100_BIN2 NOT NULL,
     Fingerprint    VARCHAR(64)      COLLATE Latin1_General_100_BIN2 NOT NULL,
     StatusCode     INT              NOT NULL,
     Body           VARBINARY(MAX)   NOT NULL,
@@ -912,7 +912,7 @@ BEGIN
         IsRoot       BIT              NOT NULL
     );
     -- Support groups of reached nodes; '' is the implicit group. Counted once, then kept up round by round: a hub whose
-    -- sources fall one after another must not be counted again each time.
+    -- sources fall one after another must not be counted again each time. A clustered key would be too long for some names.
     CREATE TABLE #Groups (
         TargetNodeId    UNIQUEIDENTIFIER NOT NULL,
         SupportGroup    NVARCHAR(513)    COLLATE Latin1_General_100_BIN2 NOT NULL,
@@ -920,7 +920,7 @@ BEGIN
         Members         INT              NOT NULL,
         InvalidMembers  INT              NOT NULL,
         DoubtfulMembers INT              NOT NULL,
-        PRIMARY KEY (TargetNodeId, SupportGroup)
+        PRIMARY KEY NONCLUSTERED (TargetNodeId, SupportGroup)
     );
     -- Active Supersedes edges of nodes that fired, into nodes to which that can matter.
     CREATE TABLE #Replacements (

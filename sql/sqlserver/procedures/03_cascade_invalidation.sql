@@ -71,7 +71,7 @@ BEGIN
         IsRoot       BIT              NOT NULL
     );
     -- Support groups of reached nodes; '' is the implicit group. Counted once, then kept up round by round: a hub whose
-    -- sources fall one after another must not be counted again each time.
+    -- sources fall one after another must not be counted again each time. A clustered key would be too long for some names.
     CREATE TABLE #Groups (
         TargetNodeId    UNIQUEIDENTIFIER NOT NULL,
         SupportGroup    NVARCHAR(513)    COLLATE Latin1_General_100_BIN2 NOT NULL,
@@ -79,7 +79,7 @@ BEGIN
         Members         INT              NOT NULL,
         InvalidMembers  INT              NOT NULL,
         DoubtfulMembers INT              NOT NULL,
-        PRIMARY KEY (TargetNodeId, SupportGroup)
+        PRIMARY KEY NONCLUSTERED (TargetNodeId, SupportGroup)
     );
     -- Active Supersedes edges of nodes that fired, into nodes to which that can matter.
     CREATE TABLE #Replacements (

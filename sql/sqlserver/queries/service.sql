@@ -1,5 +1,5 @@
 DECLARE @body VARBINARY(MAX), @created_at DATETIME2(6), @event_type VARCHAR(30), @fingerprint VARCHAR(64),
-        @fleet_id UNIQUEIDENTIFIER, @key NVARCHAR(510), @status_code INT, @subject_id UNIQUEIDENTIFIER,
+        @fleet_id UNIQUEIDENTIFIER, @key NVARCHAR(255), @status_code INT, @subject_id UNIQUEIDENTIFIER,
         @tenant_id UNIQUEIDENTIFIER;
 
 -- name: outbox_add

@@ -38,7 +38,7 @@ GO
 CREATE TABLE dbo.IdempotencyKeys (
     TenantId       UNIQUEIDENTIFIER NOT NULL,
     FleetId        UNIQUEIDENTIFIER NOT NULL,
-    IdempotencyKey NVARCHAR(510)    COLLATE Latin1_General_100_BIN2 NOT NULL,
+    IdempotencyKey NVARCHAR(255)    COLLATE Latin1_General_100_BIN2 NOT NULL,
     Fingerprint    VARCHAR(64)      COLLATE Latin1_General_100_BIN2 NOT NULL,
     StatusCode     INT              NOT NULL,
     Body           VARBINARY(MAX)   NOT NULL,
