@@ -9,7 +9,7 @@ import pytest
 from sqlalchemy import Connection
 from sqlalchemy.exc import DBAPIError
 
-from app.domain.errors import Gone, Retryable
+from app.domain.errors import BadLine, Gone, Retryable
 from app.domain.models import Principal
 from app.resources import SQL
 from app.services import snapshot
@@ -19,7 +19,7 @@ from app.store.scripts import split_batches
 from app.store.sqlserver.engine import SqlServerStore
 from app.store.sqlserver.errors import number_of, translated
 from app.wiring import open_store
-from tests.contract.builder import GraphBuilder, fresh_principal, node
+from tests.contract.builder import GraphBuilder, edge, fresh_principal, node
 from tests.contract.engines import SqlServerDatabase, SqlServerEngine
 
 COLUMNS = """
@@ -225,3 +225,11 @@ def _listed(connection: Connection) -> dict[str, list[tuple[Any, ...]]]:
         "columns": sorted(map(tuple, connection.exec_driver_sql(COLUMNS))),
         "indexes": sorted(map(tuple, connection.exec_driver_sql(INDEXES)), key=repr),
     }
+
+
+def test_a_failed_import_leaves_nothing_staged(database: SqlServerDatabase, graph: GraphBuilder) -> None:
+    with pytest.raises(BadLine):
+        graph.load(node("a"), edge("a", "nobody"))
+    with database.connected() as connection:
+        for table in ("StagedNodes", "StagedEdges"):
+            assert connection.exec_driver_sql(f"SELECT COUNT(*) FROM dbo.{table}").scalar() == 0

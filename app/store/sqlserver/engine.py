@@ -68,9 +68,7 @@ class SqlServerStore:
     @contextmanager
     def write(self, who: Principal, prepare: Callable[[Staging], None] | None = None) -> Iterator[UnitOfWork]:
         with translated(), self._session(self._connections.writer, who) as session:
-            if prepare:
-                prepare(Staging(session))
-            with self._turn(session, "Exclusive"):
+            with _staged(session, prepare), self._turn(session, "Exclusive"):
                 try:
                     stamp = self._begin(session)
                     yield UnitOfWork(session, stamp, SqlServerCascade(session), lambda: _commit(session))
@@ -159,6 +157,23 @@ class SqlServerStore:
     def _instant(session: SqlServerSession, name: str) -> datetime:
         instant: datetime = session.scalar(name)
         return instant.replace(tzinfo=UTC)
+
+
+@contextmanager
+def _staged(session: SqlServerSession, prepare: Callable[[Staging], None] | None) -> Iterator[None]:
+    """What is staged outlives a transaction that failed, so it is cleared in any case."""
+    if prepare is None:
+        yield
+        return
+    try:
+        prepare(Staging(session))
+        yield
+    finally:
+        if not session.connection.invalidated:
+            try:
+                Staging(session).clear()
+            except DBAPIError:
+                session.connection.invalidate()
 
 
 def _commit(session: SqlServerSession) -> None:
