@@ -67,13 +67,17 @@ class SqlServerStore:
 
     @contextmanager
     def write(self, who: Principal, prepare: Callable[[Staging], None] | None = None) -> Iterator[UnitOfWork]:
-        with translated(), self._session(self._connections.writer, who) as session:
-            with _staged(session, prepare), self._turn(session, "Exclusive"):
-                try:
-                    stamp = self._begin(session)
-                    yield UnitOfWork(session, stamp, SqlServerCascade(session), lambda: _commit(session))
-                finally:
-                    _quietly(session, _END_TRANSACTION)
+        with (
+            translated(),
+            self._session(self._connections.writer, who) as session,
+            _staged(session, prepare),
+            self._turn(session, "Exclusive"),
+        ):
+            try:
+                stamp = self._begin(session)
+                yield UnitOfWork(session, stamp, SqlServerCascade(session), lambda: _commit(session))
+            finally:
+                _quietly(session, _END_TRANSACTION)
 
     def settle(self, who: Principal, as_of: datetime | None, field: str = "asOf") -> datetime:
         with self.read(who) as view:
