@@ -72,7 +72,7 @@ class Store(Protocol):
 
         None is the time of the last commit. It may wait for a writer of the same fleet, never for one of another.
         Raises ``Invalid`` when ``as_of``, which the caller gave as ``field``, is later than both
-        the clock and the last stamp.
+        the clock and the last stamp, and ``Gone`` when it is older than history is kept.
         """
 
     def start(self) -> None:
