@@ -3,8 +3,9 @@ FROM python:3.12-slim-bookworm AS build
 RUN pip install --no-cache-dir "uv>=0.9,<1"
 ENV UV_COMPILE_BYTECODE=1 UV_LINK_MODE=copy UV_PYTHON_DOWNLOADS=never UV_PROJECT_ENVIRONMENT=/opt/venv
 WORKDIR /src
-COPY pyproject.toml uv.lock README.md LICENSE ./
+COPY pyproject.toml uv.lock ./
 RUN uv sync --locked --no-dev --extra sqlserver --no-install-project
+COPY README.md LICENSE ./
 COPY app ./app
 COPY sql ./sql
 COPY migrations ./migrations
