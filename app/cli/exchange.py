@@ -44,7 +44,7 @@ def import_graph(
     """Load a graph from lines of JSON: all of them or, if one is wrong, none. The same lines again change nothing."""
     who = Principal(tenant, fleet)
     started = monotonic()
-    with _lines(file) as lines, opened(database_url, migrate=True) as store:
+    with _lines(file) as lines, opened(database_url, start=True) as store:
         graph_id, new_graph = _find(store, who, graph)
         with progress_over(lines) as progress:
             answer = exchange.import_lines(store, who, graph_id, lines, progress=progress, new_graph=new_graph)

@@ -20,12 +20,12 @@ _NAMED = 10
 
 
 @contextmanager
-def opened(database_url: str | None, *, migrate: bool = False) -> Iterator[Store]:
+def opened(database_url: str | None, *, start: bool = False) -> Iterator[Store]:
     """The store that the settings name, with the schema it needs."""
     settings = Settings.load(database_url=database_url)
     store = open_store(settings)
     try:
-        if migrate:
+        if start:
             store.start()
         else:
             _check(store, settings.database_url)

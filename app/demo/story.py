@@ -8,7 +8,7 @@ from typing import NamedTuple
 from uuid import UUID, uuid4
 
 from app.demo import MEMORY
-from app.domain.models import Impact, MemoryEdge, MemoryNode, Principal
+from app.domain.models import NOBODY, Impact, MemoryEdge, MemoryNode, Principal
 from app.schemas import NewGraph, NewInvalidation
 from app.services import exchange, invalidate, runs, snapshot
 from app.services.reports import Report, Staleness
@@ -56,7 +56,7 @@ def play() -> Story:
         store = open_store(Settings.load(database_url=f"sqlite:///{Path(folder) / 'demo.db'}"))
         try:
             store.migrate()
-            return _play(store, Principal(UUID(int=0), UUID(int=0)))
+            return _play(store, NOBODY)
         finally:
             store.dispose()
 

@@ -14,6 +14,10 @@ class Principal(NamedTuple):
     fleet_id: UUID
 
 
+NOBODY = Principal(UUID(int=0), UUID(int=0))
+"""The scope of who names none."""
+
+
 class Page(NamedTuple, Generic[Row]):
     """A part of a list; ``next_cursor`` is None on the last one."""
 

@@ -15,7 +15,7 @@ from app.services import graphs, runs
 from app.services.nodes import get as get_node
 from app.services.reports import Report
 from app.services.retrying import retrying
-from app.store.ports import CascadeOrder, Store
+from app.store.ports import Store
 from app.store.repositories.invalidations import Request
 from app.store.unit import UnitOfWork, View
 
@@ -57,7 +57,7 @@ def accept(uow: UnitOfWork, body: NewInvalidation) -> Report:
     first = _first_run_of(uow, request)
     if first:
         return runs.get(uow, first.run_id)
-    return runs.get(uow, _record(uow, request, roots, None, pending=True)[0])
+    return runs.get(uow, _record(uow, request, roots, None, pending=True))
 
 
 def resume(store: Store, who: Principal, run_id: UUID) -> None:
@@ -66,11 +66,10 @@ def resume(store: Store, who: Principal, run_id: UUID) -> None:
     def transaction() -> None:
         with store.write(who) as uow:
             run = uow.invalidations.find(run_id)
-            order = uow.invalidations.find_order(run_id)
-            if run is None or order is None or run.run_status != "Pending":
+            if run is None or run.run_status != "Pending":
                 return
             uow.invalidations.complete(run_id, uow.stamp)
-            _cascade(uow, run, order.invalid_since, order.is_derived)
+            uow.cascade.run(run_id)
             uow.commit()
 
     retrying(transaction, is_idempotent=True)
@@ -190,42 +189,25 @@ def _invalidate_for_service(
 
 
 def _carry_out(uow: UnitOfWork, request: Request, roots: Sequence[UUID]) -> UUID:
-    run_id, invalid_since = _record(uow, request, roots, None, pending=False)
-    run = uow.invalidations.find(run_id)
-    assert run is not None  # noqa: S101 - recorded the line before
-    _cascade(uow, run, invalid_since, request.is_derived)
+    run_id = _record(uow, request, roots, None, pending=False)
+    uow.cascade.run(run_id)
     return run_id
 
 
 def _record(
     uow: UnitOfWork, request: Request, roots: Sequence[UUID], parent_run_id: UUID | None, *, pending: bool
-) -> tuple[UUID, datetime]:
+) -> UUID:
     """Record request and run. Pending runs that it covers are superseded, and hand on their earlier time."""
     run_id = uuid4()
     uow.invalidations.add_request(request, roots)
     covered = uow.invalidations.pending_covered_by(request.request_id)
-    invalid_since = min([request.invalid_since, *(run.invalid_since for run in covered)])
     if covered:
-        uow.invalidations.backdate(request.request_id, invalid_since)
+        earliest = min(request.invalid_since, *(run.invalid_since for run in covered))
+        uow.invalidations.backdate(request.request_id, earliest)
     uow.invalidations.add_run(run_id, request.request_id, parent_run_id, None if pending else uow.stamp)
     for run in covered:
         uow.invalidations.supersede(run.run_id, run_id, uow.stamp)
-    return run_id, invalid_since
-
-
-def _cascade(uow: UnitOfWork, run: InvalidationRun, invalid_since: datetime, is_derived: bool) -> None:
-    uow.cascade.run(
-        CascadeOrder(
-            run_id=run.run_id,
-            status=run.requested_status,
-            effective_time=run.effective_time,
-            invalid_since=invalid_since,
-            policy=run.policy,
-            propagation=run.propagation,
-            override_pinned=run.override_pinned,
-            is_derived=is_derived,
-        )
-    )
+    return run_id
 
 
 def _plan_token(view: View, request: Request, run_id: UUID) -> str:

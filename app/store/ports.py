@@ -13,25 +13,12 @@ from app.store.repositories.staging import Staging
 from app.store.unit import UnitOfWork, View
 
 
-class CascadeOrder(NamedTuple):
-    """One cascade to carry out. Its request, with the roots, and its run are already recorded."""
-
-    run_id: UUID
-    status: str
-    effective_time: datetime
-    invalid_since: datetime
-    policy: str
-    propagation: str
-    override_pinned: bool
-    is_derived: bool
-
-
 class Cascade(Protocol):
     """The rounds of SEMANTICS 4."""
 
-    def run(self, order: CascadeOrder) -> None:
-        """Compute the least fixpoint, record an impact for every node reached, update each node once, and leave an
-        ``InvalidationCompleted`` in the outbox.
+    def run(self, run_id: UUID) -> None:
+        """Carry out a run that is recorded with its request and roots: compute the least fixpoint, record an impact
+        for every node reached, update each node once, and leave an ``InvalidationCompleted`` in the outbox.
 
         Nothing is committed. The cost is linear in the edges touched.
         """

@@ -11,7 +11,7 @@ import pytest
 from app.domain.models import Principal
 from app.store.ports import Store
 from tests.contract.builder import GraphBuilder, fresh_principal
-from tests.contract.engines import NO_SQLSERVER, Clock, Database, Engine, SqliteEngine, sqlserver
+from tests.contract.engines import Clock, Database, Engine, SqliteEngine, required_sqlserver
 
 NewDatabase = Callable[..., Database]
 
@@ -21,11 +21,7 @@ def engine(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFact
     if request.param == "sqlite":
         yield SqliteEngine(lambda: tmp_path_factory.mktemp("database"))
         return
-    with sqlserver() as server:
-        if server is None:
-            if request.config.getoption("--require-sqlserver"):
-                pytest.fail(NO_SQLSERVER, pytrace=False)
-            pytest.skip(NO_SQLSERVER)
+    with required_sqlserver(request.config) as server:
         yield server
 
 

@@ -22,6 +22,7 @@ from app.settings import Settings
 from app.store.ports import Store
 from app.store.sqlite.engine import SqliteStore
 from app.store.sqlserver.database import Database as SchemaKeeper
+from app.store.sqlserver.engine import SqlServerStore
 from app.wiring import open_store
 
 Rows = dict[str, list[tuple[Any, ...]]]
@@ -142,10 +143,10 @@ class SqlServerDatabase:
         self.store = self._open()
 
     @contextmanager
-    def connected(self) -> Iterator[Connection]:
+    def connected(self, database: str | None = None) -> Iterator[Connection]:
         """A connection of the test's own that sees every fleet."""
         connections = self.store._connections  # type: ignore[attr-defined]
-        engine = connections.engine_for(self.url.database, autocommit=True)
+        engine = connections.engine_for(database or self.url.database, autocommit=True)
         try:
             with engine.connect() as connection:
                 connection.exec_driver_sql("EXEC sp_set_session_context @key = N'EveryFleet', @value = 1")
@@ -154,13 +155,10 @@ class SqlServerDatabase:
             engine.dispose()
 
     def drop(self) -> None:
-        connections = self.store._connections  # type: ignore[attr-defined]
         self.store.dispose()
-        engine = connections.engine_for("master", autocommit=True)
-        with engine.connect() as connection:
+        with self.connected("master") as connection:
             connection.exec_driver_sql(f"ALTER DATABASE {self.url.database} SET SINGLE_USER WITH ROLLBACK IMMEDIATE")
             connection.exec_driver_sql(f"DROP DATABASE {self.url.database}")
-        engine.dispose()
 
     def _open(self) -> Store:
         return open_store(Settings(database_url=self.url.render_as_string(hide_password=False)))
@@ -190,7 +188,7 @@ class SqlServerEngine:
             pytest.skip("needs the capability to make databases")
         return SqlServerDatabase(self._url)
 
-    def drop_all(self) -> None:
+    def close(self) -> None:
         for database in self._made:
             database.drop()
 
@@ -204,7 +202,7 @@ _TABLES = {
 
 
 def _refuse(clock: Clock | None) -> None:
-    if clock is not None:
+    if clock is not None and not SqlServerStore.capabilities.settable_clock:
         pytest.skip("needs the capability settable_clock")
 
 
@@ -214,11 +212,22 @@ NO_SQLSERVER = (
 
 
 @contextmanager
+def required_sqlserver(config: pytest.Config) -> Iterator[SqlServerEngine]:
+    """Where there is none, the test is skipped, or fails under ``--require-sqlserver``."""
+    with sqlserver() as engine:
+        if engine is None:
+            if config.getoption("--require-sqlserver"):
+                pytest.fail(NO_SQLSERVER, pytrace=False)
+            pytest.skip(NO_SQLSERVER)
+        yield engine
+
+
+@contextmanager
 def sqlserver() -> Iterator[SqlServerEngine | None]:
     """The server of ``TEST_SQLSERVER_URL``, else one in a container; None where there is neither."""
     url = os.environ.get("TEST_SQLSERVER_URL")
     if url:
-        with closing_engine(SqlServerEngine(url)) as engine:
+        with closing(SqlServerEngine(url)) as engine:
             yield engine
         return
     container = _start_container()
@@ -228,18 +237,10 @@ def sqlserver() -> Iterator[SqlServerEngine | None]:
     try:
         host, port = container.get_container_host_ip(), container.get_exposed_port(_PORT)
         server = f"mssql+pyodbc://sa:{_PASSWORD}@{host}:{port}/master?TrustServerCertificate=yes"
-        with closing_engine(SqlServerEngine(server)) as engine:
+        with closing(SqlServerEngine(server)) as engine:
             yield engine
     finally:
         container.stop()
-
-
-@contextmanager
-def closing_engine(engine: SqlServerEngine) -> Iterator[SqlServerEngine]:
-    try:
-        yield engine
-    finally:
-        engine.drop_all()
 
 
 _PORT = 1433

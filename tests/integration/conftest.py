@@ -7,16 +7,12 @@ import pytest
 from app.domain.models import Principal
 from app.store.sqlserver.engine import SqlServerStore
 from tests.contract.builder import GraphBuilder, fresh_principal
-from tests.contract.engines import NO_SQLSERVER, SqlServerDatabase, SqlServerEngine, sqlserver
+from tests.contract.engines import SqlServerDatabase, SqlServerEngine, required_sqlserver
 
 
 @pytest.fixture(scope="session")
 def server(request: pytest.FixtureRequest) -> Iterator[SqlServerEngine]:
-    with sqlserver() as engine:
-        if engine is None:
-            if request.config.getoption("--require-sqlserver"):
-                pytest.fail(NO_SQLSERVER, pytrace=False)
-            pytest.skip(NO_SQLSERVER)
+    with required_sqlserver(request.config) as engine:
         yield engine
 
 

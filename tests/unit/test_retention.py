@@ -7,7 +7,7 @@ import pytest
 
 from app.domain.errors import Gone
 from app.services import snapshot
-from app.store.retention import refuse_forgotten
+from app.store.settling import refuse_forgotten
 from app.store.sqlite.engine import SqliteStore
 from tests.contract.builder import GraphBuilder, node
 

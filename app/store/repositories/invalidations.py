@@ -9,14 +9,6 @@ from app.domain.models import Impact, InvalidationRun
 from app.store.session import LEVELS, Session
 
 
-class RunOrder(NamedTuple):
-    """What a run needs, beside its public fields, to be carried out."""
-
-    request_id: UUID
-    invalid_since: datetime
-    is_derived: bool
-
-
 class PendingRun(NamedTuple):
     run_id: UUID
     invalid_since: datetime
@@ -114,9 +106,6 @@ class Invalidations:
 
     def find(self, run_id: UUID) -> InvalidationRun | None:
         return self._session.one(InvalidationRun, "run_find", run_id=run_id)
-
-    def find_order(self, run_id: UUID) -> RunOrder | None:
-        return self._session.one(RunOrder, "run_find_order", run_id=run_id)
 
     def find_by_fingerprint(self, fingerprint: str) -> InvalidationRun | None:
         """The latest run of the same roots, explicit effective time and options."""

@@ -1,15 +1,28 @@
 """The cascade of SEMANTICS 4, round by round over temporary tables."""
 
 from collections.abc import Sequence
-from typing import Any
+from datetime import datetime
+from typing import Any, NamedTuple
+from uuid import UUID
 
 import rustworkx
 
-from app.store.ports import CascadeOrder
 from app.store.session import LEVELS
 from app.store.sqlite.session import SqliteSession
 
 _WORK_TABLES = ("nodes", "risen", "looked", "groups", "replacements")
+
+
+class _Order(NamedTuple):
+    """What a recorded run is to do."""
+
+    requested_status: str
+    effective_time: datetime
+    invalid_since: datetime
+    policy: str
+    propagation: str
+    override_pinned: bool
+    is_derived: bool
 
 
 class SqliteCascade:
@@ -22,10 +35,12 @@ class SqliteCascade:
     def __init__(self, session: SqliteSession) -> None:
         self._session = session
 
-    def run(self, order: CascadeOrder) -> None:
+    def run(self, run_id: UUID) -> None:
+        order = self._session.one(_Order, "cascade_order", run_id=run_id)
+        assert order is not None  # noqa: S101 - the caller has recorded it
         binds: dict[str, Any] = {
-            "run_id": order.run_id,
-            "status": LEVELS[order.status],
+            "run_id": run_id,
+            "status": LEVELS[order.requested_status],
             "effective_time": order.effective_time,
             "invalid_since": order.invalid_since,
             "strict": order.policy == "strict",

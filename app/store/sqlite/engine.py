@@ -13,15 +13,14 @@ from sqlalchemy import Connection, Engine, create_engine, event
 from sqlalchemy.engine import URL
 from sqlalchemy.pool import QueuePool
 
-from app.domain.errors import Busy, Invalid
-from app.domain.instants import in_words
-from app.domain.models import Principal
+from app.domain.errors import Busy
+from app.domain.models import NOBODY, Principal
 from app.resources import SQL
 from app.store import migrations
 from app.store.ports import Capabilities
 from app.store.queries import load_queries
 from app.store.repositories.staging import Staging
-from app.store.retention import refuse_forgotten
+from app.store.settling import time_to_answer
 from app.store.sqlite.cascade import SqliteCascade
 from app.store.sqlite.codec import SqliteCodec, from_micros, to_micros
 from app.store.sqlite.errors import translated
@@ -31,7 +30,6 @@ from app.store.unit import UnitOfWork, View
 
 _OLDEST_SQLITE = (3, 37, 0)  # STRICT tables
 _WAIT_SECONDS = 30
-_NOBODY = Principal(UUID(int=0), UUID(int=0))
 _DEFERRED, _IMMEDIATE = "BEGIN", "BEGIN IMMEDIATE"
 
 sqlite3.register_adapter(UUID, lambda value: value.bytes)
@@ -70,7 +68,7 @@ class SqliteStore:
     @contextmanager
     def read(self, who: Principal | None) -> Iterator[View]:
         with translated(), self._reader.connect() as connection, connection.begin():
-            session = self._session(connection, who or _NOBODY)
+            session = self._session(connection, who or NOBODY)
             last = self._last_stamp(session)
             yield View(session, max(self._clock(), last))
 
@@ -105,12 +103,9 @@ class SqliteStore:
 
     def settle(self, who: Principal, as_of: datetime | None, field: str = "asOf") -> datetime:
         with self.read(who) as view:
-            last, now = view.graphs.last_stamp(), view.now
-        refuse_forgotten(as_of, now, self._retention_days, field)
-        if as_of is None or as_of <= last:
-            return as_of or last
-        if as_of > now:
-            raise Invalid(f"{field} {in_words(as_of)} lies in the future; it is {in_words(now)}.", f"/{field}")
+            as_of, is_later = time_to_answer(view, as_of, self._retention_days, field)
+        if not is_later:
+            return as_of
         if self._another_fleet_writes(who):
             self._floor.raise_to(as_of)
             if self._another_fleet_writes(who):

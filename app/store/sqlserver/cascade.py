@@ -1,6 +1,7 @@
 """The cascade of SEMANTICS 4 runs on the server: ``dbo.InvalidateMemoryGraph``."""
 
-from app.store.ports import CascadeOrder
+from uuid import UUID
+
 from app.store.sqlserver.session import SqlServerSession
 
 
@@ -10,5 +11,5 @@ class SqlServerCascade:
     def __init__(self, session: SqlServerSession) -> None:
         self._session = session
 
-    def run(self, order: CascadeOrder) -> None:
-        self._session.execute("cascade_run", run_id=order.run_id)
+    def run(self, run_id: UUID) -> None:
+        self._session.execute("cascade_run", run_id=run_id)

@@ -4,7 +4,7 @@ from datetime import UTC, datetime
 from functools import lru_cache
 from uuid import UUID
 
-from app.domain.instants import END_OF_TIME
+from app.domain.instants import END_OF_TIME, in_words
 
 
 class SqlServerCodec:
@@ -28,5 +28,5 @@ class SqlServerCodec:
 def encode(value: object) -> object:
     """The driver's form of a bound value."""
     if isinstance(value, datetime):
-        return value.astimezone(UTC).replace(tzinfo=None).isoformat(timespec="microseconds")
+        return in_words(value).removesuffix("Z")
     return str(value) if isinstance(value, UUID) else value

@@ -4,21 +4,19 @@ import random
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from datetime import UTC, datetime
-from uuid import UUID
+from datetime import datetime
 
 from sqlalchemy import Connection, Engine
 from sqlalchemy.exc import DBAPIError
 
-from app.domain.errors import Busy, Invalid, OutcomeUnknown, Retryable
-from app.domain.instants import in_words
-from app.domain.models import Principal
+from app.domain.errors import Busy, OutcomeUnknown, Retryable
+from app.domain.models import NOBODY, Principal
 from app.resources import SQL
 from app.store import migrations
 from app.store.ports import Capabilities
 from app.store.queries import load_queries
 from app.store.repositories.staging import Staging
-from app.store.retention import refuse_forgotten
+from app.store.settling import time_to_answer
 from app.store.sqlserver.cascade import SqlServerCascade
 from app.store.sqlserver.codec import SqlServerCodec
 from app.store.sqlserver.connections import Connections
@@ -31,7 +29,6 @@ _WAIT_SECONDS = 30
 _CLOCK_SECONDS = 2
 """How long a writer waits for the clock to pass the last stamp before it gives up."""
 
-_NOBODY = Principal(UUID(int=0), UUID(int=0))
 _END_TRANSACTION = "IF @@TRANCOUNT > 0 ROLLBACK TRANSACTION;"
 _FORGET_SCOPE = """
 EXEC sp_set_session_context @key = N'TenantId', @value = NULL;
@@ -77,16 +74,13 @@ class SqlServerStore:
                 stamp = self._begin(session)
                 yield UnitOfWork(session, stamp, SqlServerCascade(session), lambda: _commit(session))
             finally:
-                _quietly(session, _END_TRANSACTION)
+                _clean(session, lambda: session.batch(_END_TRANSACTION))
 
     def settle(self, who: Principal, as_of: datetime | None, field: str = "asOf") -> datetime:
         with self.read(who) as view:
-            last, now = view.graphs.last_stamp(), view.now
-        refuse_forgotten(as_of, now, self._retention_days, field)
-        if as_of is None or as_of <= last:
-            return as_of or last
-        if as_of > now:
-            raise Invalid(f"{field} {in_words(as_of)} lies in the future; it is {in_words(now)}.", f"/{field}")
+            as_of, is_later = time_to_answer(view, as_of, self._retention_days, field)
+        if not is_later:
+            return as_of
         with (
             translated(),
             self._session(self._connections.writer, who) as session,
@@ -122,12 +116,12 @@ class SqlServerStore:
     def _session(self, engine: Engine, who: Principal | None) -> Iterator[SqlServerSession]:
         """A connection that sees one fleet, or with None every one; given back without transaction and scope."""
         with engine.connect() as connection:
-            session = SqlServerSession(connection, self._queries, self._codec, who or _NOBODY)
+            session = SqlServerSession(connection, self._queries, self._codec, who or NOBODY)
             try:
                 session.execute("scope_enter" if who else "scope_enter_all")
                 yield session
             finally:
-                _quietly(session, _END_TRANSACTION + _FORGET_SCOPE)
+                _clean(session, lambda: session.batch(_END_TRANSACTION + _FORGET_SCOPE))
 
     @contextmanager
     def _turn(self, session: SqlServerSession, mode: str) -> Iterator[None]:
@@ -137,11 +131,7 @@ class SqlServerStore:
         try:
             yield
         finally:  # the lock outlives the transaction and would outlive the session's return to the pool
-            if not session.connection.invalidated:
-                try:
-                    session.execute("turn_end", resource=resource)
-                except DBAPIError:
-                    session.connection.invalidate()
+            _clean(session, lambda: session.execute("turn_end", resource=resource))
 
     def _begin(self, session: SqlServerSession) -> datetime:
         """Begin a transaction whose stamp is later than all before it."""
@@ -157,10 +147,10 @@ class SqlServerStore:
                 session.batch(_END_TRANSACTION)
                 time.sleep(random.uniform(0.001, 0.01))  # noqa: S311 - not a secret
 
-    @staticmethod
-    def _instant(session: SqlServerSession, name: str) -> datetime:
-        instant: datetime = session.scalar(name)
-        return instant.replace(tzinfo=UTC)
+    def _instant(self, session: SqlServerSession, name: str) -> datetime:
+        instant = self._codec.instant(session.scalar(name))
+        assert instant is not None  # noqa: S101 - the statement answers one row, whatever is stored
+        return instant
 
 
 @contextmanager
@@ -173,11 +163,7 @@ def _staged(session: SqlServerSession, prepare: Callable[[Staging], None] | None
         prepare(Staging(session))
         yield
     finally:
-        if not session.connection.invalidated:
-            try:
-                Staging(session).clear()
-            except DBAPIError:
-                session.connection.invalidate()
+        _clean(session, Staging(session).clear)
 
 
 def _commit(session: SqlServerSession) -> None:
@@ -192,10 +178,10 @@ def _commit(session: SqlServerSession) -> None:
         raise
 
 
-def _quietly(session: SqlServerSession, sql: str) -> None:
-    """Clean up; a connection that cannot be cleaned is given up, which cleans it too."""
+def _clean(session: SqlServerSession, up: Callable[[], object]) -> None:
+    """A connection that cannot be cleaned up is given up, which cleans it too."""
     if not session.connection.invalidated:
         try:
-            session.batch(sql)
+            up()
         except DBAPIError:
             session.connection.invalidate()

@@ -1,5 +1,13 @@
 -- The rounds of SEMANTICS 4, one statement a step, over the work tables of session.sql.
 
+-- name: cascade_order
+-- What a recorded run is to do.
+SELECT q.RequestedStatus, q.EffectiveTime, q.InvalidSince, q.Policy, q.Propagation, q.OverridePinned, q.IsDerived
+FROM InvalidationRuns AS r
+JOIN InvalidationRequests AS q
+    ON q.InvalidationRequestId = r.InvalidationRequestId AND q.TenantId = r.TenantId AND q.FleetId = r.FleetId
+WHERE r.InvalidationRunId = :run_id AND r.TenantId = :tenant_id AND r.FleetId = :fleet_id;
+
 -- name: cascade_clear_nodes
 DELETE FROM CascadeNodes;
 

@@ -22,14 +22,6 @@ JOIN InvalidationRequests AS q
     ON q.InvalidationRequestId = r.InvalidationRequestId AND q.TenantId = r.TenantId AND q.FleetId = r.FleetId
 WHERE r.InvalidationRunId = :run_id AND r.TenantId = :tenant_id AND r.FleetId = :fleet_id;
 
--- name: run_find_order
--- What a run needs beside its public fields to be carried out.
-SELECT q.InvalidationRequestId AS RequestId, q.InvalidSince, q.IsDerived
-FROM InvalidationRuns AS r
-JOIN InvalidationRequests AS q
-    ON q.InvalidationRequestId = r.InvalidationRequestId AND q.TenantId = r.TenantId AND q.FleetId = r.FleetId
-WHERE r.InvalidationRunId = :run_id AND r.TenantId = :tenant_id AND r.FleetId = :fleet_id;
-
 -- name: run_find_by_fingerprint
 -- The latest run of the same roots, effective time and options, by the order of requests.
 SELECT r.InvalidationRunId AS RunId, r.ParentRunId, r.RunStatus, r.SupersededByRunId, q.Reason, q.RequestedStatus,

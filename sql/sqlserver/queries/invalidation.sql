@@ -35,14 +35,6 @@ JOIN dbo.InvalidationRequests AS q
     ON q.InvalidationRequestId = r.InvalidationRequestId AND q.TenantId = r.TenantId AND q.FleetId = r.FleetId
 WHERE r.InvalidationRunId = @run_id AND r.TenantId = @tenant_id AND r.FleetId = @fleet_id;
 
--- name: run_find_order
--- What a run needs beside its public fields to be carried out.
-SELECT q.InvalidationRequestId AS RequestId, q.InvalidSince, q.IsDerived
-FROM dbo.InvalidationRuns AS r
-JOIN dbo.InvalidationRequests AS q
-    ON q.InvalidationRequestId = r.InvalidationRequestId AND q.TenantId = r.TenantId AND q.FleetId = r.FleetId
-WHERE r.InvalidationRunId = @run_id AND r.TenantId = @tenant_id AND r.FleetId = @fleet_id;
-
 -- name: run_find_by_fingerprint
 -- The latest run of the same roots, effective time and options, by the order of requests.
 SELECT TOP (1) r.InvalidationRunId AS RunId, r.ParentRunId, r.RunStatus, r.SupersededByRunId, q.Reason,
