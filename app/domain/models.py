@@ -139,6 +139,95 @@ class Impact(NamedTuple):
     component: int | None
 
 
+class RevalidationRun(NamedTuple):
+    run_id: UUID
+    cause: str
+    invalidation_run_id: UUID | None
+    run_status: str
+    superseded_by_run_id: UUID | None
+    reason: str | None
+    effective_time: datetime
+    invalid_since: datetime
+    """Since when what falls in this run is Invalid."""
+    requested_at: datetime
+    committed_at: datetime | None
+
+
+class RevalidationDecision(NamedTuple):
+    memory_node_id: UUID
+    key: str | None
+    outcome: str
+    review_reason: str | None
+    old_status: str
+    new_status: str
+    old_confidence: float
+    new_confidence: float
+    decision: str | None
+    decided_by: str | None
+    explanation: str | None
+    certainty: float | None
+    decided_at: datetime
+
+
+class Review(NamedTuple):
+    """Something that waits for a person (``Review``) or an agent (``Task``), with the node as it is."""
+
+    review_id: UUID
+    review_kind: str
+    review_reason: str | None
+    ground: str | None
+    opened_at: datetime
+    closed_at: datetime | None
+    resolution: str | None
+    lease_owner: str | None
+    lease_expires_at: datetime | None
+    memory_node_id: UUID
+    key: str | None
+    graph_id: UUID
+    name: str
+    status: str
+    confidence: float
+
+
+class GroundEdge(NamedTuple):
+    """What a node rests on, or what contradicts it: one active edge, with the state of its other end."""
+
+    target_node_id: UUID
+    memory_node_id: UUID
+    key: str | None
+    name: str
+    edge_type: str
+    support_group: str | None
+    min_support: int
+    weight: float
+    status: str
+    confidence: float
+
+
+class OutboxEvent(NamedTuple):
+    outbox_event_id: int
+    event_type: str
+    subject_id: UUID
+    created_at: datetime
+    lane: UUID | None
+    cause_event: int | None
+    event_state: str
+    attempts: int
+    available_at: datetime | None
+    lease_owner: str | None
+    lease_expires_at: datetime | None
+    last_error: str | None
+    handled_at: datetime | None
+
+
+class Webhook(NamedTuple):
+    webhook_id: UUID
+    url: str
+    secret: str
+    event_types: str | None
+    created_at: datetime
+
+
 class Bookmark(NamedTuple):
     """GraphSnapshotDescriptor: a named system time of a graph."""
 

@@ -46,7 +46,7 @@ def create(uow: UnitOfWork, body: NewEdge) -> tuple[MemoryEdge, Report | None]:
             f"A memory edge {edge.memory_edge_id} exists already; edges that differ in time only need ids of their own."
         )
     uow.edges.add(edge)
-    uow.outbox.add("EdgeAdded", edge.target_node_id, uow.stamp)
+    _tell(uow, "EdgeAdded", edge)
     report = _supersede(uow, edge, source, target) if edge.edge_type == "Supersedes" else None
     return get(uow, edge.memory_edge_id), report
 
@@ -97,7 +97,7 @@ def update(uow: UnitOfWork, edge_id: UUID, body: EdgePatch, if_match: int | None
     if changed == edge:
         return edge
     uow.edges.update(changed)
-    uow.outbox.add("EdgeChanged", edge.target_node_id, uow.stamp)
+    _tell(uow, "EdgeChanged", edge)
     return get(uow, edge_id)
 
 
@@ -105,12 +105,19 @@ def delete(uow: UnitOfWork, edge_id: UUID, if_match: int | None) -> None:
     """Close the edge in history; its target is to be looked at."""
     edge = seen(get(uow, edge_id), if_match)
     uow.edges.delete(edge_id)
-    uow.outbox.add("EdgeRemoved", edge.target_node_id, uow.stamp)
+    _tell(uow, "EdgeRemoved", edge)
 
 
 def check_interval(start: datetime | None, end: datetime | None) -> None:
     if start is not None and end is not None and end <= start:
         raise Invalid("effectiveTo must be later than effectiveFrom.", "/effectiveTo")
+
+
+def _tell(uow: UnitOfWork, event_type: str, edge: MemoryEdge) -> None:
+    """The target is to be looked at; of a contradiction, which is symmetric, both ends."""
+    uow.outbox.add(event_type, edge.target_node_id, uow.stamp)
+    if edge.edge_type == "Contradicts":
+        uow.outbox.add(event_type, edge.source_node_id, uow.stamp)
 
 
 def _default_id(body: NewEdge, source: MemoryNode, target: MemoryNode) -> UUID:

@@ -69,7 +69,7 @@ def resume(store: Store, who: Principal, run_id: UUID) -> None:
             if run is None or run.run_status != "Pending":
                 return
             uow.invalidations.complete(run_id, uow.stamp)
-            uow.cascade.run(run_id)
+            _cascade(uow, run_id)
             uow.commit()
 
     retrying(transaction, is_idempotent=True)
@@ -83,16 +83,43 @@ def resume_pending(store: Store) -> None:
         resume(store, Principal(tenant_id, fleet_id), run_id)
 
 
-def invalidate_nodes(
-    uow: UnitOfWork, roots: Sequence[UUID], reason: str, *, status: str, effective_time: datetime
-) -> Report:
+def invalidate_nodes(uow: UnitOfWork, roots: Sequence[UUID], reason: str, *, effective_time: datetime) -> Report:
     """A run that the service itself asks for, with the defaults of the first root's graph."""
-    return _invalidate_for_service(uow, roots, reason, status, effective_time, is_derived=False)
+    return _invalidate_for_service(uow, roots, reason, "Invalid", effective_time, is_derived=False)
 
 
-def invalidate_derived(uow: UnitOfWork, roots: Sequence[UUID], reason: str, *, effective_time: datetime) -> Report:
-    """The same for roots whose ground is gone: they become derived-Invalid, not directly so."""
-    return _invalidate_for_service(uow, roots, reason, "Invalid", effective_time, is_derived=True)
+def invalidate_derived(
+    uow: UnitOfWork, roots: Sequence[UUID], reason: str, *, status: str = "Invalid", effective_time: datetime
+) -> Report:
+    """The same for roots whose ground is gone: they become derived-Invalid, not directly so, or are to be looked at."""
+    return _invalidate_for_service(uow, roots, reason, status, effective_time, is_derived=True)
+
+
+def go_on(
+    uow: UnitOfWork,
+    roots: Sequence[UUID],
+    *,
+    policy: str,
+    propagation: str,
+    effective_time: datetime,
+    invalid_since: datetime,
+    parent_run_id: UUID | None,
+) -> UUID:
+    """The cascade from nodes that a second look found without ground: a child run with them as derived roots."""
+    request = Request(
+        request_id=uuid4(),
+        reason="Found without ground when it was looked at again.",
+        status="Invalid",
+        effective_time=effective_time,
+        invalid_since=invalid_since,
+        policy=policy,
+        propagation=propagation,
+        override_pinned=False,
+        is_derived=True,
+        fingerprint=None,
+        requested_at=uow.stamp,
+    )
+    return _carry_out(uow, request, roots, parent_run_id)
 
 
 def _read(uow: UnitOfWork, body: NewInvalidation) -> tuple[Request, list[UUID]]:
@@ -188,10 +215,15 @@ def _invalidate_for_service(
     return runs.get(uow, _carry_out(uow, request, roots))
 
 
-def _carry_out(uow: UnitOfWork, request: Request, roots: Sequence[UUID]) -> UUID:
-    run_id = _record(uow, request, roots, None, pending=False)
-    uow.cascade.run(run_id)
+def _carry_out(uow: UnitOfWork, request: Request, roots: Sequence[UUID], parent_run_id: UUID | None = None) -> UUID:
+    run_id = _record(uow, request, roots, parent_run_id, pending=False)
+    _cascade(uow, run_id)
     return run_id
+
+
+def _cascade(uow: UnitOfWork, run_id: UUID) -> None:
+    uow.cascade.run(run_id)
+    uow.reviews.open_requested(run_id, uow.stamp)
 
 
 def _record(

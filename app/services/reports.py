@@ -4,7 +4,16 @@ from datetime import datetime
 from typing import NamedTuple
 from uuid import UUID
 
-from app.domain.models import Impact, InvalidationRun, MemoryNode, Page
+from app.domain.models import (
+    GroundEdge,
+    Impact,
+    InvalidationRun,
+    MemoryNode,
+    Page,
+    RevalidationDecision,
+    RevalidationRun,
+    Review,
+)
 
 
 class Cycle(NamedTuple):
@@ -52,3 +61,29 @@ class Cause(NamedTuple):
 class Staleness(NamedTuple):
     node: MemoryNode
     causes: list[Cause]
+
+
+class RevalidationReport(NamedTuple):
+    """A run and what it found; ``child_run_ids`` are the cascades that went on from it."""
+
+    run: RevalidationRun
+    by_outcome: dict[str, int]
+    child_run_ids: list[UUID]
+    decisions: Page[RevalidationDecision]
+
+
+class OpenReview(NamedTuple):
+    """Something that waits for a decision, with what the node rests on now."""
+
+    review: Review
+    grounds: list[GroundEdge]
+
+
+class DecisionReport(NamedTuple):
+    """What came of a decision: the runs that carried it out."""
+
+    review_id: UUID
+    memory_node_id: UUID
+    decision: str
+    revalidation_run: RevalidationReport
+    invalidation_run: Report | None

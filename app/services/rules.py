@@ -74,9 +74,13 @@ def _replace(uow: UnitOfWork, rule: SourceRule, replaced: list[SourceRule]) -> l
         uow.rules.expire(old.source_rule_id, at)
     uow.outbox.add("RuleVersionAdded", rule.source_rule_id, uow.stamp)
     reason = f"Rule {rule.name} is now at version {rule.version}."
-    runs = (("Invalid", stating), ("PotentiallyStale", supported - stating))
-    return [
-        invalidate.invalidate_nodes(uow, sorted(roots), reason, status=status, effective_time=at)
-        for status, roots in runs
-        if roots
-    ]
+    reports = []
+    if stating:
+        reports.append(invalidate.invalidate_nodes(uow, sorted(stating), reason, effective_time=at))
+    if supported - stating:
+        reports.append(
+            invalidate.invalidate_derived(
+                uow, sorted(supported - stating), reason, status="PotentiallyStale", effective_time=at
+            )
+        )
+    return reports

@@ -82,8 +82,8 @@ class Session(ABC):
             )
 
     def _converter(self, column: str) -> Converter | None:
-        if column.endswith(("Id", "SupersededBy")):
-            return self.codec.uuid
+        if column.endswith(("Id", "SupersededBy", "Lane")):
+            return self.codec.uuid if column != "OutboxEventId" else None
         if column == "ValidTo":
             return self.codec.period_end
         if column.endswith(("At", "From", "To", "Since", "Time", "AsOf")):

@@ -10,7 +10,11 @@ from app.store.repositories import (
     export,
     graphs,
     invalidations,
+    looks,
     nodes,
+    outbox,
+    revalidations,
+    reviews,
     rules,
     service,
     staging,
@@ -35,6 +39,9 @@ class View:
         self.rules = rules.Rules(session)
         self.export = export.Export(session)
         self.invalidations = invalidations.Invalidations(session)
+        self.revalidations = revalidations.Revalidations(session)
+        self.reviews = reviews.Reviews(session)
+        self.outbox = outbox.Outbox(session)
 
 
 class UnitOfWork(View):
@@ -46,7 +53,7 @@ class UnitOfWork(View):
         """The system time of everything written here; once committed, ``committedAt``."""
         self.cascade = cascade
         self.staging = staging.Staging(session)
-        self.outbox = service.Outbox(session)
+        self.looks = looks.Looks(session)
         self.idempotency = service.IdempotencyKeys(session)
         self._commit = commit
 

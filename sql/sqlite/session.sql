@@ -79,6 +79,24 @@ CREATE TEMP TABLE WalkNodes (
 
 CREATE INDEX temp.IX_WalkNodes_Distance ON WalkNodes (Distance);
 
+-- Nodes that a second look is about, and what it came to.
+CREATE TEMP TABLE LookNodes (
+    MemoryNodeId BLOB NOT NULL PRIMARY KEY
+) WITHOUT ROWID;
+
+CREATE TEMP TABLE LookResults (
+    MemoryNodeId    BLOB    NOT NULL PRIMARY KEY,
+    Outcome         TEXT    NOT NULL,
+    ReviewReason    TEXT,
+    OldStatus       INTEGER NOT NULL,
+    NewStatus       INTEGER NOT NULL,
+    NewInvalidation TEXT,
+    OldConfidence   REAL    NOT NULL,
+    NewConfidence   REAL    NOT NULL,
+    Ground          TEXT    NOT NULL,
+    ReviewId        BLOB
+) WITHOUT ROWID;
+
 -- Lines of an import, read and checked one by one before the write lock is taken. A NULL is a field the line leaves out.
 -- IsKnown marks lines whose row is already stored; their NULLs are then filled from it.
 CREATE TEMP TABLE StagedRules (

@@ -37,6 +37,11 @@ class Rules:
         """The version that begins next after that time."""
         return self._session.one(SourceRule, "rule_next", name=name, effective_time=effective_time)
 
+    def take_over(self, rule_id: UUID) -> None:
+        """Whatever holds now and rests on another version of the rule rests on this one."""
+        self._session.execute("edges_take_rule", source_rule_id=rule_id)
+        self._session.execute("assertions_take_rule", source_rule_id=rule_id)
+
     def expire(self, rule_id: UUID, expires_at: datetime) -> None:
         self._session.execute("rule_expire", source_rule_id=rule_id, expires_at=expires_at)
 

@@ -1,8 +1,7 @@
-"""The outbox, and answers kept under idempotency keys."""
+"""Answers kept under idempotency keys."""
 
 from datetime import datetime
 from typing import NamedTuple
-from uuid import UUID
 
 from app.store.session import Session
 
@@ -13,15 +12,6 @@ class KeptAnswer(NamedTuple):
     fingerprint: str
     status_code: int
     body: bytes
-
-
-class Outbox:
-    def __init__(self, session: Session) -> None:
-        self._session = session
-
-    def add(self, event_type: str, subject_id: UUID, created_at: datetime) -> None:
-        """An event in the caller's transaction: it is sent if and only if that commits."""
-        self._session.execute("outbox_add", event_type=event_type, subject_id=subject_id, created_at=created_at)
 
 
 class IdempotencyKeys:

@@ -76,3 +76,32 @@ WHERE r.TenantId = :tenant_id AND r.FleetId = :fleet_id
     WHERE a.GraphId = :graph_id AND a.TenantId = :tenant_id AND a.FleetId = :fleet_id AND a.SourceRuleId IS NOT NULL
       AND a.ValidFrom <= :as_of AND a.ValidTo > :as_of)
 ORDER BY r.Name, r.Version;
+
+-- name: edges_take_rule
+-- Edges under another version of the rule, and not ended, go on under this one.
+UPDATE MemoryEdges
+SET SourceRuleId = :source_rule_id, ValidFrom = k.TransactionStamp, Version = MemoryEdges.Version + 1
+FROM SystemClock AS k
+WHERE MemoryEdges.TenantId = :tenant_id AND MemoryEdges.FleetId = :fleet_id
+  AND (MemoryEdges.EffectiveTo IS NULL OR MemoryEdges.EffectiveTo > k.TransactionStamp)
+  AND MemoryEdges.SourceRuleId IN (
+    SELECT v.SourceRuleId
+    FROM SourceRules AS r
+    JOIN SourceRules AS v ON v.TenantId = r.TenantId AND v.FleetId = r.FleetId AND v.Name = r.Name
+    WHERE r.SourceRuleId = :source_rule_id AND r.TenantId = :tenant_id AND r.FleetId = :fleet_id
+      AND v.SourceRuleId <> r.SourceRuleId);
+
+-- name: assertions_take_rule
+-- Assertions under another version of the rule that still hold go on under this one.
+UPDATE MemoryAssertions
+SET SourceRuleId = :source_rule_id, ValidFrom = k.TransactionStamp, Version = MemoryAssertions.Version + 1
+FROM SystemClock AS k
+WHERE MemoryAssertions.TenantId = :tenant_id AND MemoryAssertions.FleetId = :fleet_id
+  AND MemoryAssertions.RetractedAt IS NULL
+  AND (MemoryAssertions.EffectiveTo IS NULL OR MemoryAssertions.EffectiveTo > k.TransactionStamp)
+  AND MemoryAssertions.SourceRuleId IN (
+    SELECT v.SourceRuleId
+    FROM SourceRules AS r
+    JOIN SourceRules AS v ON v.TenantId = r.TenantId AND v.FleetId = r.FleetId AND v.Name = r.Name
+    WHERE r.SourceRuleId = :source_rule_id AND r.TenantId = :tenant_id AND r.FleetId = :fleet_id
+      AND v.SourceRuleId <> r.SourceRuleId);

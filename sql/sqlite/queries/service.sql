@@ -1,7 +1,3 @@
--- name: outbox_add
-INSERT INTO OutboxEvents (TenantId, FleetId, EventType, SubjectId, CreatedAt)
-VALUES (:tenant_id, :fleet_id, :event_type, :subject_id, :created_at);
-
 -- name: idempotency_find
 SELECT i.Fingerprint, i.StatusCode, i.Body
 FROM IdempotencyKeys AS i

@@ -1,0 +1,166 @@
+"""Looks at the nodes of a revalidation run, level by level, and at what rests on those that differ (SEMANTICS 6)."""
+
+from collections.abc import Callable, Iterable, Mapping
+from time import monotonic
+from uuid import UUID
+
+from app.domain.models import RevalidationRun
+from app.domain.revalidation import NO_CHANGE, Subject, Support, Verdict, decide
+from app.services import invalidate
+from app.services.agenda import Agenda, Unit
+from app.store.repositories.revalidations import ScopeRow
+from app.store.unit import UnitOfWork
+
+_LOOKS_PER_ORDER = 5
+
+
+class Scope:
+    """What a run has still to look at. It grows by what rests on nodes that differ."""
+
+    def __init__(self, rows: Iterable[ScopeRow] = ()) -> None:
+        rows = list(rows)
+        self.pending = {row.memory_node_id for row in rows if row.is_pending}
+        self.decided = {row.memory_node_id: row.footing for row in rows if row.footing}
+        """Nodes that the run itself corrects or accepts."""
+        self.before = {row.memory_node_id: row.old_status for row in rows if row.old_status and row.is_pending}
+        """The status before the run that named the node, for the first look at it."""
+
+    def rows(self) -> list[ScopeRow]:
+        return [
+            ScopeRow(node_id, self.decided.get(node_id), self.before.get(node_id), node_id in self.pending)
+            for node_id in sorted(self.pending | self.decided.keys())
+        ]
+
+
+class Budget:
+    """How long the looks of one transaction may take, so that the other writers of a fleet get their turn.
+
+    Finding the order is part of every transaction; so it takes as long again, several times, where that is slow.
+    """
+
+    def __init__(self, seconds: float, is_stopping: Callable[[], bool] = lambda: False) -> None:
+        self._begun = monotonic()
+        self._seconds = seconds
+        self._is_stopping = is_stopping
+
+    def order_found(self) -> None:
+        self._seconds = max(self._seconds, _LOOKS_PER_ORDER * (monotonic() - self._begun))
+
+    def is_over(self) -> bool:
+        return monotonic() - self._begun > self._seconds or self._is_stopping()
+
+
+def look(uow: UnitOfWork, run: RevalidationRun, scope: Scope, budget: Budget | None = None) -> None:
+    """Look at level after level until nothing is pending, or until the budget is used up.
+
+    Each level is read and written as a set. A node can come again, when a contradiction has changed behind it.
+    """
+    agenda = Agenda(uow.looks, run.effective_time)
+    agenda.add(scope.pending)
+    if budget:
+        budget.order_found()
+    while agenda:
+        agenda.add(_look_at(uow, run, scope, agenda.pop(), agenda.unit_of))
+        if budget and budget.is_over():
+            break
+    scope.pending = agenda.waiting()
+
+
+def _look_at(
+    uow: UnitOfWork, run: RevalidationRun, scope: Scope, units: list[Unit], unit_of: Callable[[UUID], Unit]
+) -> set[UUID]:
+    """Look at the units of one level; where to look next because of it."""
+    uow.looks.at(node_id for unit in units for node_id in unit)
+    subjects = uow.looks.subjects()
+    supports: dict[UUID, list[Support]] = {}
+    for support in uow.looks.supports(run.effective_time):
+        supports.setdefault(support.target_node_id, []).append(support)
+    verdicts: dict[UUID, Verdict] = {}
+    for unit in units:
+        members = [subjects[node_id] for node_id in unit if node_id in subjects]
+        edges = [edge for node_id in unit for edge in supports.get(node_id, ())]
+        if members:
+            superseded = _superseded(uow, run, unit, edges)
+            decided = {node_id: scope.decided[node_id] for node_id in unit if node_id in scope.decided}
+            verdicts |= decide(members, edges, superseded=superseded, decided=decided)
+    before = {node_id: scope.before.pop(node_id, subjects[node_id].status) for node_id in verdicts}
+    _go_on(uow, run, subjects, verdicts, before)
+    uow.looks.apply(run.run_id, subjects, verdicts, uow.stamp, run.invalid_since)
+    _stand(uow, scope, subjects, verdicts)
+    differing = [
+        node_id
+        for node_id, verdict in verdicts.items()
+        if verdict.status != subjects[node_id].status
+        or verdict.status != before[node_id]
+        or abs(verdict.confidence - subjects[node_id].confidence) >= NO_CHANGE
+    ]
+    return _onwards(uow, differing, unit_of) if differing else set()
+
+
+def _superseded(uow: UnitOfWork, run: RevalidationRun, unit: Unit, edges: Iterable[Support]) -> set[UUID]:
+    """The members that a standing node outside the unit replaces."""
+    members = set(unit)
+    return {
+        edge.target_node_id
+        for edge in edges
+        if edge.edge_type == "Supersedes"
+        and edge.source_node_id not in members
+        and (edge.source_status != "Invalid" or _is_superseded(uow, run, edge.source_node_id))
+    }
+
+
+def _is_superseded(uow: UnitOfWork, run: RevalidationRun, node_id: UUID) -> bool:
+    """Whether a node that stands replaces this one, over replacements that lie in no circle (SEMANTICS 3)."""
+    at = run.effective_time
+    seen, waiting = {node_id}, [node_id]
+    while waiting:
+        replaced = waiting.pop()
+        for other in uow.edges.superseders(replaced, at):
+            if other.memory_node_id in seen or uow.edges.closes_circle(replaced, other.memory_node_id, at):
+                continue
+            if other.status != "Invalid":
+                return True
+            seen.add(other.memory_node_id)
+            waiting.append(other.memory_node_id)
+    return False
+
+
+def _go_on(
+    uow: UnitOfWork,
+    run: RevalidationRun,
+    subjects: Mapping[UUID, Subject],
+    verdicts: Mapping[UUID, Verdict],
+    before: Mapping[UUID, str],
+) -> None:
+    """Nodes that fall in this look are the derived roots of a child run; one for each way in which graphs cascade."""
+    roots: dict[tuple[str, str], list[UUID]] = {}
+    for node_id, verdict in verdicts.items():
+        subject = subjects[node_id]
+        if verdict.status == "Invalid" and "Invalid" not in (subject.status, before[node_id]):
+            roots.setdefault((subject.policy, subject.propagation), []).append(node_id)
+    for (policy, propagation), fallen in sorted(roots.items()):
+        child = invalidate.go_on(
+            uow,
+            sorted(fallen),
+            policy=policy,
+            propagation=propagation,
+            effective_time=run.effective_time,
+            invalid_since=run.invalid_since,
+            parent_run_id=run.invalidation_run_id,
+        )
+        uow.revalidations.add_child(run.run_id, child)
+
+
+def _stand(uow: UnitOfWork, scope: Scope, subjects: Mapping[UUID, Subject], verdicts: Mapping[UUID, Verdict]) -> None:
+    decided = [(node_id, verdict) for node_id, verdict in verdicts.items() if node_id in scope.decided]
+    lapsed = [node_id for node_id, verdict in verdicts.items() if subjects[node_id].footing and not verdict.footing]
+    if decided or lapsed:
+        uow.looks.stand(decided, lapsed, uow.stamp)
+
+
+def _onwards(uow: UnitOfWork, differing: list[UUID], unit_of: Callable[[UUID], Unit]) -> set[UUID]:
+    """What rests on the nodes, outside their own units; of what they replace, also what that replaces."""
+    ways = uow.looks.at(differing).onwards()
+    replaced = uow.looks.replaced({way.target_node_id for way in ways if way.is_replaced})
+    own = {node_id: set(unit_of(node_id)) for node_id in differing if len(unit_of(node_id)) > 1}
+    return replaced | {way.target_node_id for way in ways if way.target_node_id not in own.get(way.source_node_id, ())}

@@ -1,0 +1,178 @@
+-- The outbox: events join the caller's transaction, workers lease them line by line (SEMANTICS 6, Retry).
+
+-- name: outbox_add
+INSERT INTO OutboxEvents (TenantId, FleetId, EventType, SubjectId, CreatedAt)
+VALUES (:tenant_id, :fleet_id, :event_type, :subject_id, :created_at);
+
+-- name: outbox_add_done
+-- An event that is only told, and asks for no work.
+INSERT INTO OutboxEvents (TenantId, FleetId, EventType, SubjectId, CreatedAt, EventState, HandledAt)
+VALUES (:tenant_id, :fleet_id, :event_type, :subject_id, :created_at, 'Done', :created_at);
+
+-- name: outbox_last
+-- The newest event of the fleet.
+SELECT MAX(o.OutboxEventId) AS LastEvent
+FROM OutboxEvents AS o
+WHERE o.TenantId = :tenant_id AND o.FleetId = :fleet_id;
+
+-- name: outbox_find
+SELECT o.OutboxEventId, o.EventType, o.SubjectId, o.CreatedAt, o.Lane, o.CauseEvent, o.EventState, o.Attempts,
+       o.AvailableAt, o.LeaseOwner, o.LeaseExpiresAt, o.LastError, o.HandledAt
+FROM OutboxEvents AS o
+WHERE o.OutboxEventId = :outbox_event AND o.TenantId = :tenant_id AND o.FleetId = :fleet_id;
+
+-- name: outbox_page
+-- Events of the fleet in one state, oldest first, after a given one.
+SELECT o.OutboxEventId, o.EventType, o.SubjectId, o.CreatedAt, o.Lane, o.CauseEvent, o.EventState, o.Attempts,
+       o.AvailableAt, o.LeaseOwner, o.LeaseExpiresAt, o.LastError, o.HandledAt
+FROM OutboxEvents AS o
+WHERE o.TenantId = :tenant_id AND o.FleetId = :fleet_id
+  AND (:event_state IS NULL OR o.EventState = :event_state)
+  AND o.OutboxEventId > :after_event
+ORDER BY o.OutboxEventId
+LIMIT :limit;
+
+-- name: outbox_stream
+-- What a fleet is told, in order, after a given event.
+SELECT o.OutboxEventId, o.EventType, o.SubjectId, o.CreatedAt, o.Lane, o.CauseEvent, o.EventState, o.Attempts,
+       o.AvailableAt, o.LeaseOwner, o.LeaseExpiresAt, o.LastError, o.HandledAt
+FROM OutboxEvents AS o
+WHERE o.TenantId = :tenant_id AND o.FleetId = :fleet_id
+  AND o.EventType IN ('InvalidationCompleted', 'RevalidationCompleted')
+  AND o.OutboxEventId > :after_event
+ORDER BY o.OutboxEventId
+LIMIT :limit;
+
+-- name: outbox_settle
+-- The event is handled, by whoever still holds it.
+UPDATE OutboxEvents
+SET EventState = 'Done', HandledAt = :handled_at, LeaseOwner = NULL, LeaseExpiresAt = NULL
+WHERE OutboxEventId = :outbox_event AND TenantId = :tenant_id AND FleetId = :fleet_id
+  AND EventState = 'Pending' AND LeaseOwner = :owner;
+
+-- name: outbox_retry
+-- By an operator's wish: from the beginning, at once.
+UPDATE OutboxEvents
+SET EventState = 'Pending', Attempts = 0, AvailableAt = NULL, HandledAt = NULL
+WHERE OutboxEventId = :outbox_event AND TenantId = :tenant_id AND FleetId = :fleet_id
+  AND (EventState = 'Dead' OR (EventState = 'Pending' AND AvailableAt IS NOT NULL));
+
+-- name: outbox_fan_out
+-- One delivery for each subscription of the fleet that wants the event.
+INSERT INTO OutboxEvents (TenantId, FleetId, EventType, SubjectId, CreatedAt, Lane, CauseEvent)
+SELECT o.TenantId, o.FleetId, 'WebhookDelivery', w.WebhookId, :created_at, w.WebhookId, o.OutboxEventId
+FROM OutboxEvents AS o
+JOIN Webhooks AS w ON w.TenantId = o.TenantId AND w.FleetId = o.FleetId
+WHERE o.OutboxEventId = :outbox_event AND o.TenantId = :tenant_id AND o.FleetId = :fleet_id
+  AND (w.EventTypes IS NULL OR ',' || w.EventTypes || ',' LIKE '%,' || o.EventType || ',%');
+
+-- name: outbox_next_line
+-- The line with the oldest event that can be worked on, and that nobody holds. What lies further ahead than any lease or
+-- wait can reach was written by a clock gone astray, and is over.
+SELECT o.TenantId, o.FleetId, o.Lane
+FROM OutboxEvents AS o
+WHERE o.EventState = 'Pending'
+  AND (o.AvailableAt IS NULL OR o.AvailableAt <= :now OR o.AvailableAt > :longest_wait)
+  AND NOT EXISTS (SELECT 1
+                  FROM OutboxEvents AS h
+                  WHERE h.EventState = 'Pending' AND h.TenantId = o.TenantId AND h.FleetId = o.FleetId
+                    AND h.Lane IS o.Lane AND h.LeaseOwner IS NOT NULL
+                    AND h.LeaseExpiresAt > :now AND h.LeaseExpiresAt <= :longest_lease)
+ORDER BY o.OutboxEventId
+LIMIT 1;
+
+-- name: outbox_claim
+-- The oldest events of a line. One that is found with its lease run out has cost a worker, and counts that as an attempt;
+-- of several, the first, which was the one being worked on.
+UPDATE OutboxEvents
+SET Attempts = Attempts + CASE WHEN LeaseOwner IS NOT NULL AND OutboxEventId = (
+                  SELECT MIN(f.OutboxEventId)
+                  FROM OutboxEvents AS f
+                  WHERE f.EventState = 'Pending' AND f.TenantId = :line_tenant_id AND f.FleetId = :line_fleet_id
+                    AND f.Lane IS :line_lane AND f.LeaseOwner = OutboxEvents.LeaseOwner) THEN 1 ELSE 0 END,
+    LeaseOwner = :owner, LeaseExpiresAt = :expires_at
+WHERE OutboxEventId IN (
+    SELECT o.OutboxEventId
+    FROM OutboxEvents AS o
+    WHERE o.EventState = 'Pending' AND o.TenantId = :line_tenant_id AND o.FleetId = :line_fleet_id AND o.Lane IS :line_lane
+      AND (o.AvailableAt IS NULL OR o.AvailableAt <= :now OR o.AvailableAt > :longest_wait)
+    ORDER BY o.OutboxEventId
+    LIMIT :limit);
+
+-- name: outbox_claimed
+-- What an owner holds, in order.
+SELECT o.TenantId, o.FleetId, o.OutboxEventId, o.EventType, o.SubjectId, o.CreatedAt, o.Lane, o.CauseEvent, o.Attempts
+FROM OutboxEvents AS o
+WHERE o.LeaseOwner = :owner AND o.EventState = 'Pending'
+ORDER BY o.OutboxEventId;
+
+-- name: outbox_heartbeat
+UPDATE OutboxEvents
+SET LeaseExpiresAt = :expires_at
+WHERE LeaseOwner = :owner AND EventState = 'Pending';
+
+-- name: outbox_release
+UPDATE OutboxEvents
+SET LeaseOwner = NULL, LeaseExpiresAt = NULL
+WHERE LeaseOwner = :owner AND EventState = 'Pending';
+
+-- name: outbox_fail
+-- What is to become of an event that could not be handled: another attempt later, or the dead letters.
+UPDATE OutboxEvents
+SET EventState = :event_state, Attempts = :attempts, AvailableAt = :available_at, HandledAt = :handled_at,
+    LastError = :last_error, LeaseOwner = NULL, LeaseExpiresAt = NULL
+WHERE OutboxEventId = :outbox_event AND LeaseOwner = :owner AND EventState = 'Pending';
+
+-- name: outbox_deliver
+-- A delivery that was answered, where no other transaction is open.
+UPDATE OutboxEvents
+SET EventState = 'Done', HandledAt = :handled_at, LeaseOwner = NULL, LeaseExpiresAt = NULL
+WHERE OutboxEventId = :outbox_event AND LeaseOwner = :owner AND EventState = 'Pending';
+
+-- name: outbox_clean
+-- Handled events of long ago, a few at a time.
+DELETE FROM OutboxEvents
+WHERE OutboxEventId IN (
+    SELECT o.OutboxEventId
+    FROM OutboxEvents AS o
+    WHERE o.EventState = 'Done' AND o.HandledAt < :before_time
+    ORDER BY o.HandledAt
+    LIMIT :limit);
+
+-- name: outbox_measure
+-- Over all fleets: how many events are in which state, and since when the oldest waits.
+SELECT o.EventState, CASE WHEN o.LeaseOwner IS NULL THEN 0 ELSE 1 END AS IsLeased, COUNT(*) AS Amount,
+       MIN(o.CreatedAt) AS OldestAt
+FROM OutboxEvents AS o
+WHERE o.EventState IN ('Pending', 'Dead')
+GROUP BY o.EventState, CASE WHEN o.LeaseOwner IS NULL THEN 0 ELSE 1 END
+ORDER BY 1, 2;
+
+-- name: outbox_recent
+-- The events handled last, over all fleets: when each was written and when it was handled.
+SELECT o.CreatedAt, o.HandledAt
+FROM OutboxEvents AS o
+WHERE o.EventState = 'Done' AND o.HandledAt >= :after_time AND o.EventType <> 'RevalidationCompleted'
+ORDER BY o.HandledAt DESC
+LIMIT :limit;
+
+-- name: webhook_insert
+INSERT INTO Webhooks (WebhookId, TenantId, FleetId, Url, Secret, EventTypes, CreatedAt)
+VALUES (:webhook_id, :tenant_id, :fleet_id, :url, :secret, :event_types, :created_at);
+
+-- name: webhook_find
+SELECT w.WebhookId, w.Url, w.Secret, w.EventTypes, w.CreatedAt
+FROM Webhooks AS w
+WHERE w.WebhookId = :webhook_id AND w.TenantId = :tenant_id AND w.FleetId = :fleet_id;
+
+-- name: webhook_page
+SELECT w.WebhookId, w.Url, w.Secret, w.EventTypes, w.CreatedAt
+FROM Webhooks AS w
+WHERE w.TenantId = :tenant_id AND w.FleetId = :fleet_id AND (:after_id IS NULL OR w.WebhookId > :after_id)
+ORDER BY w.WebhookId
+LIMIT :limit;
+
+-- name: webhook_delete
+-- Its deliveries find no subscription any more, and end.
+DELETE FROM Webhooks
+WHERE WebhookId = :webhook_id AND TenantId = :tenant_id AND FleetId = :fleet_id;
