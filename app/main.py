@@ -15,12 +15,16 @@ from app.api.middleware import BodyLimit, RequestId
 from app.api.routers import (
     assertions,
     edges,
+    events,
     evidence,
     exchange,
     graphs,
     health,
     invalidations,
     nodes,
+    outbox,
+    revalidations,
+    reviews,
     rules,
     snapshots,
 )
@@ -28,12 +32,31 @@ from app.services import invalidate
 from app.settings import Settings
 from app.store.ports import Store
 from app.wiring import open_store
+from app.worker import Worker
 
 _LOG = logging.getLogger("app")
 _THREADS = 100
 """Requests worked on at once. A writer holds one while it waits for its turn; readers need others."""
 
-_ROUTERS = (graphs, exchange, snapshots, nodes, edges, assertions, evidence, rules, invalidations, health)
+_STOP_SECONDS = 10
+"""How long the worker may go on with what it has begun once the server is told to stop."""
+
+_ROUTERS = (
+    graphs,
+    exchange,
+    snapshots,
+    nodes,
+    edges,
+    assertions,
+    evidence,
+    rules,
+    invalidations,
+    revalidations,
+    reviews,
+    events,
+    outbox,
+    health,
+)
 
 
 def create_app(settings: Settings | None = None) -> FastAPI:
@@ -50,6 +73,7 @@ def create_app(settings: Settings | None = None) -> FastAPI:
         generate_unique_id_function=lambda route: route.name,
     )
     app.state.settings = chosen
+    app.state.is_stopping = False
     errors.install(app)
     openapi.install(app)
     for module in _ROUTERS:
@@ -62,13 +86,20 @@ def create_app(settings: Settings | None = None) -> FastAPI:
 @asynccontextmanager
 async def _lifespan(app: FastAPI) -> AsyncIterator[None]:
     anyio.to_thread.current_default_thread_limiter().total_tokens = _THREADS
-    store: Store = await run_in_threadpool(open_store, app.state.settings)
+    settings: Settings = app.state.settings
+    store: Store = await run_in_threadpool(open_store, settings)
+    worker = Worker.of(settings, store) if settings.has_worker else None
     try:
         await run_in_threadpool(store.start)
         app.state.store = store
-        Thread(target=_resume_pending, args=(store,), name="resume-pending", daemon=True).start()
+        if worker:
+            worker.start()
+        else:
+            Thread(target=_resume_pending, args=(store,), name="resume-pending", daemon=True).start()
         yield
     finally:
+        if worker and worker.is_alive and not await run_in_threadpool(worker.stop, _STOP_SECONDS):
+            _LOG.warning("the worker did not stop in %s s; its leases run out by themselves", _STOP_SECONDS)
         await run_in_threadpool(store.dispose)
 
 

@@ -38,6 +38,15 @@ class Settings(BaseSettings):
     """0 lets the system choose a free one."""
     auth: Literal["open"] = "open"
     """``open``: callers name their tenant and fleet themselves, so only this machine may connect."""
+    worker: Literal["embedded", "none"] | None = None
+    """Whether the server drains the outbox itself. Default: ``embedded`` on SQLite; else ``none``, and
+    ``memory-graph worker`` runs beside it."""
+    worker_threads: int = Field(2, ge=1, le=64)
+    """Fleets, or subscriptions, worked on at once by one process."""
+    lease_seconds: float = Field(30, ge=1, le=3600)
+    """For how long a worker that is no longer heard of keeps others from its events."""
+    event_retention_days: int = Field(7, ge=1, le=3650)
+    """How long handled events can be read again by ``GET /events``."""
     log_level: LogLevel = "INFO"
     max_body_bytes: int = Field(4 * 2**20, ge=1024)
     """Largest JSON body, in bytes as sent. Parsed it can take a hundred times as much memory."""
@@ -59,6 +68,11 @@ class Settings(BaseSettings):
                 {"variable": f"{PREFIX}HOST"},
             )
         return self
+
+    @property
+    def has_worker(self) -> bool:
+        """Whether the server drains the outbox itself."""
+        return self.worker == "embedded" or (self.worker is None and self.database_url.startswith("sqlite"))
 
     @classmethod
     def load(cls, **given: Any) -> Self:

@@ -30,7 +30,9 @@ everything that rested on it, marks it, and can show the memory as it was at any
 2. `POST /memory-graphs/{graphId}/import` loads it from lines, or `POST /memory-nodes` and
    `POST /memory-edges` build it up.
 3. `POST /invalidations` says what no longer holds. The answer says what fell with it, and why.
-4. `GET /memory-graphs/{graphId}/snapshot?asOf=` shows the graph as it was known at any `committedAt`.
+4. `POST /revalidations` says what is right again. What rested on it is looked at, in order; what nobody can decide by
+   rule waits in `GET /reviews`.
+5. `GET /memory-graphs/{graphId}/snapshot?asOf=` shows the graph as it was known at any `committedAt`.
 
 **Everywhere.** Times are RFC 3339 with an offset, kept in UTC to the microsecond. Intervals include their
 start and not their end. Lists are read in parts: send `nextCursor` back as `cursor`. Every write takes an
@@ -48,6 +50,11 @@ TAGS = [
     {"name": "evidence references", "description": "What supports an assertion."},
     {"name": "source rules", "description": "Versioned business rules that edges and assertions rest on."},
     {"name": "invalidations", "description": "What no longer holds, and everything that rested on it."},
+    {"name": "revalidations", "description": "Second looks at what may have lost its ground, or have it back."},
+    {"name": "reviews", "description": "What waits for a person to decide."},
+    {"name": "revalidation tasks", "description": "What waits for an agent to re-derive."},
+    {"name": "events", "description": "What a fleet is told, as a stream or by signed requests."},
+    {"name": "outbox", "description": "For operators: events that wait, and those that were given up."},
     {"name": "health", "description": "For whoever watches over the process."},
 ]
 

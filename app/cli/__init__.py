@@ -13,8 +13,11 @@ from app.cli.exchange import export_graph, import_graph
 from app.cli.faults import DEBUG_ADVICE, explain
 from app.cli.invalidate import invalidate
 from app.cli.operate import migrate, openapi
+from app.cli.outbox import outbox
+from app.cli.revalidate import revalidate
 from app.cli.serve import serve
 from app.cli.snapshot import snapshot
+from app.cli.worker import worker
 from app.settings import PREFIX
 
 _COMMANDS: dict[str, Callable[..., None]] = {
@@ -22,10 +25,13 @@ _COMMANDS: dict[str, Callable[..., None]] = {
     "import": import_graph,
     "export": export_graph,
     "invalidate": invalidate,
+    "revalidate": revalidate,
     "snapshot": snapshot,
     "demo": demo,
     "openapi": openapi,
     "migrate": migrate,
+    "worker": worker,
+    "outbox": outbox,
 }
 
 app = typer.Typer(

@@ -4,6 +4,7 @@ import errno
 import signal
 import socket
 from importlib.metadata import version
+from types import FrameType
 from typing import Annotated, Literal
 
 import typer
@@ -36,6 +37,14 @@ def serve(
         str | None,
         typer.Option(metavar="LEVEL", show_default=False, help=setting("log_level", "DEBUG to CRITICAL.")),
     ] = None,
+    worker: Annotated[
+        Literal["embedded", "none"] | None,
+        typer.Option(
+            show_default=False,
+            help="embedded: the server drains the outbox itself. none: memory-graph worker does. "
+            "(variable MEMORY_GRAPH_WORKER, default embedded on SQLite, else none)",
+        ),
+    ] = None,
     max_body_bytes: Annotated[
         int | None, typer.Option(show_default=False, help=setting("max_body_bytes", "Largest JSON body."))
     ] = None,
@@ -51,6 +60,7 @@ def serve(
         port=port,
         auth=auth,
         log_level=log_level,
+        worker=worker,
         max_body_bytes=max_body_bytes,
         max_import_bytes=max_import_bytes,
     )
@@ -88,14 +98,20 @@ def _run(settings: Settings, listener: socket.socket) -> None:
     from app.cli import logs  # noqa: PLC0415
     from app.main import create_app  # noqa: PLC0415
 
+    app = create_app(settings)
+
     class Server(uvicorn.Server):
+        def handle_exit(self, sig: int, frame: FrameType | None) -> None:
+            app.state.is_stopping = True  # streams without an end take it as theirs
+            super().handle_exit(sig, frame)
+
         async def startup(self, sockets: list[socket.socket] | None = None) -> None:
             await super().startup(sockets)
             _greet(settings, listener.getsockname()[1])
 
     logs.configure(settings.log_level)
     config = uvicorn.Config(
-        create_app(settings),
+        app,
         log_config=None,
         log_level=settings.log_level.lower(),
         timeout_graceful_shutdown=_GRACE_SECONDS,

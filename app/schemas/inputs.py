@@ -203,6 +203,8 @@ class NewRule(RuleFields):
         "effectiveAt": "2026-03-01T00:00:00Z",
     }
 
+    revalidate: bool = False
+
 
 class NewInvalidation(Input):
     """Roots by id, by key in ``graphId``, or both: 1 to 1,000 together. Repeated ones count once."""

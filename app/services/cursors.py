@@ -47,6 +47,13 @@ def depth(part: object) -> int:
     return part
 
 
+def number(part: object) -> int:
+    """A part of a key that is the number of an event."""
+    if type(part) is not int or not 0 <= part < 1 << 62:
+        raise ValueError("no number")
+    return part
+
+
 def cut(rows: list[Row], limit: int, key: Callable[[Row], tuple[object, ...]]) -> Page[Row]:
     """The page that ``rows`` begin, of which one more than ``limit`` was asked for; ``key`` is a row's place."""
     return Page(rows[:limit], encode(*key(rows[limit - 1])) if len(rows) > limit else None)

@@ -9,6 +9,8 @@ from uuid import UUID
 from sqlalchemy import Connection
 
 from app.domain.models import Principal
+from app.store.bell import Bell
+from app.store.repositories.outbox import Queue
 from app.store.repositories.staging import Staging
 from app.store.unit import UnitOfWork, View
 
@@ -37,6 +39,8 @@ class Store(Protocol):
     """One database. A unit sees only the rows of its principal's tenant and fleet."""
 
     capabilities: Capabilities
+    bell: Bell
+    """Rung after every commit of this process that may have left an event."""
 
     def read(self, who: Principal | None) -> AbstractContextManager[View]:
         """One consistent state, from the first statement on. Never blocked by a writer of another fleet.
@@ -50,6 +54,12 @@ class Store(Protocol):
         """The writers of a fleet are serial. What is not committed on leaving is rolled back.
 
         ``prepare`` may fill the unit's work tables before it waits for its turn.
+
+        Raises ``Busy`` when the turn does not come in time.
+        """
+
+    def queue(self) -> AbstractContextManager[Queue]:
+        """A short transaction on the outbox of all fleets, one at a time; committed on leaving without an error.
 
         Raises ``Busy`` when the turn does not come in time.
         """

@@ -62,7 +62,7 @@ def invalidate_nodes(
     """
     if body.dry_run:
         return shown(show_report(invalidate.plan(writing.store, writing.who, body)))
-    if not _wants_async(prefer):
+    if not wants_async(prefer):
         stored = writing.once(lambda uow: invalidate.invalidate(uow, body), show_report, body=body)
         return answer(stored, _PATH, "runId")
     stored = writing.once(lambda uow: invalidate.accept(uow, body), show_report, status=_accepted, body=body)
@@ -79,7 +79,7 @@ def _accepted(report: RunReport) -> int:
     return 202 if report.run.run_status == "Pending" else 201  # an earlier run of the same request
 
 
-def _wants_async(prefer: str | None) -> bool:
+def wants_async(prefer: str | None) -> bool:
     return "respond-async" in re.split(r"[\s,;]+", (prefer or "").lower())
 
 

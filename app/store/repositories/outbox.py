@@ -110,6 +110,14 @@ class Outbox:
     def delete_webhook(self, webhook_id: UUID) -> bool:
         return self._session.execute("webhook_delete", webhook_id=webhook_id) == 1
 
+    def measure(self) -> list[Depth]:
+        """Of all fleets, for the service itself alone: what waits, what is held, and what is in the dead letters."""
+        return self._session.rows(Depth, "outbox_measure")
+
+    def recent(self, after: datetime, limit: int) -> list[Handling]:
+        """Of all fleets, for the service itself alone: the events handled since ``after``, newest first."""
+        return self._session.rows(Handling, "outbox_recent", after_time=after, limit=limit)
+
 
 class Queue:
     """The outbox of all fleets, as workers see it: short transactions of their own."""
@@ -168,11 +176,3 @@ class Queue:
     def clean(self, before: datetime, limit: int) -> int:
         """Drop handled events of before that time; how many, at most ``limit``."""
         return self._session.execute("outbox_clean", before_time=before, limit=limit)
-
-    def measure(self) -> list[Depth]:
-        """Of all fleets: what waits, what is held, and what is in the dead letters."""
-        return self._session.rows(Depth, "outbox_measure")
-
-    def recent(self, after: datetime, limit: int) -> list[Handling]:
-        """The events handled since ``after``, newest first."""
-        return self._session.rows(Handling, "outbox_recent", after_time=after, limit=limit)

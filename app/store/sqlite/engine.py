@@ -17,8 +17,10 @@ from app.domain.errors import Busy
 from app.domain.models import NOBODY, Principal
 from app.resources import SQL
 from app.store import migrations
+from app.store.bell import Bell
 from app.store.ports import Capabilities
 from app.store.queries import load_queries
+from app.store.repositories.outbox import Queue
 from app.store.repositories.staging import Staging
 from app.store.settling import time_to_answer
 from app.store.sqlite.cascade import SqliteCascade
@@ -60,6 +62,7 @@ class SqliteStore:
         self._queries = load_queries(SQL / "sqlite" / "queries", SQL / "sqlite" / "engine")
         self._codec = SqliteCodec()
         self._floor = Floor(path)
+        self.bell = Bell()
         self._writing = Lock()
         self._writing_for: Principal | None = None
         self._writer = self._engine(_IMMEDIATE, "rwc", connections=4, cache_mib=128)
@@ -94,12 +97,18 @@ class SqliteStore:
                         except BaseException:  # SQLite leaves a transaction open that it could not commit
                             session.roll_back()
                             raise
+                        self.bell.ring()
 
                     yield UnitOfWork(session, self._last_stamp(session), SqliteCascade(session), commit)
                 finally:
                     self._writing_for = None
                 if transaction.is_active:
                     transaction.rollback()
+
+    @contextmanager
+    def queue(self) -> Iterator[Queue]:
+        with translated(), self._writer.connect() as connection, self._turn(), connection.begin():
+            yield Queue(self._session(connection, NOBODY))
 
     def settle(self, who: Principal, as_of: datetime | None, field: str = "asOf") -> datetime:
         with self.read(who) as view:

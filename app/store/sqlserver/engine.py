@@ -13,8 +13,10 @@ from app.domain.errors import Busy, OutcomeUnknown, Retryable
 from app.domain.models import NOBODY, Principal
 from app.resources import SQL
 from app.store import migrations
+from app.store.bell import Bell
 from app.store.ports import Capabilities
 from app.store.queries import load_queries
+from app.store.repositories.outbox import Queue
 from app.store.repositories.staging import Staging
 from app.store.settling import time_to_answer
 from app.store.sqlserver.cascade import SqlServerCascade
@@ -55,6 +57,7 @@ class SqlServerStore:
         self._retention_days = retention_days
         self._queries = load_queries(SQL / "sqlserver" / "queries", SQL / "sqlserver" / "engine")
         self._codec = SqlServerCodec()
+        self.bell = Bell()
 
     @contextmanager
     def read(self, who: Principal | None) -> Iterator[View]:
@@ -63,16 +66,35 @@ class SqlServerStore:
             yield View(session, self._instant(session, "clock_now"))
 
     @contextmanager
+    def queue(self) -> Iterator[Queue]:
+        with (
+            translated(),
+            self._session(self._connections.writer, None) as session,
+            _turn(session, "MemoryGraph/Outbox", "Exclusive"),
+        ):
+            session.batch("BEGIN TRANSACTION;")
+            try:
+                yield Queue(session)
+                _commit(session)
+            finally:
+                _clean(session, lambda: session.batch(_END_TRANSACTION))
+
+    @contextmanager
     def write(self, who: Principal, prepare: Callable[[Staging], None] | None = None) -> Iterator[UnitOfWork]:
         with (
             translated(),
             self._session(self._connections.writer, who) as session,
             _staged(session, prepare),
-            self._turn(session, "Exclusive"),
+            _turn(session, _fleet(who), "Exclusive"),
         ):
             try:
                 stamp = self._begin(session)
-                yield UnitOfWork(session, stamp, SqlServerCascade(session), lambda: _commit(session))
+
+                def commit() -> None:
+                    _commit(session)
+                    self.bell.ring()
+
+                yield UnitOfWork(session, stamp, SqlServerCascade(session), commit)
             finally:
                 _clean(session, lambda: session.batch(_END_TRANSACTION))
 
@@ -84,7 +106,7 @@ class SqlServerStore:
         with (
             translated(),
             self._session(self._connections.writer, who) as session,
-            self._turn(session, "Shared"),
+            _turn(session, _fleet(who), "Shared"),
         ):
             session.execute("clock_promise", as_of=as_of)
         return as_of
@@ -123,16 +145,6 @@ class SqlServerStore:
             finally:
                 _clean(session, lambda: session.batch(_END_TRANSACTION + _FORGET_SCOPE))
 
-    @contextmanager
-    def _turn(self, session: SqlServerSession, mode: str) -> Iterator[None]:
-        resource = f"MemoryGraph/{session.who.tenant_id}/{session.who.fleet_id}"
-        if session.scalar("turn_take", resource=resource, mode=mode, wait=_WAIT_SECONDS * 1000) < 0:
-            raise Busy("Other writers of the fleet have kept it busy for too long; try again shortly.")
-        try:
-            yield
-        finally:  # the lock outlives the transaction and would outlive the session's return to the pool
-            _clean(session, lambda: session.execute("turn_end", resource=resource))
-
     def _begin(self, session: SqlServerSession) -> datetime:
         """Begin a transaction whose stamp is later than all before it."""
         give_up = time.monotonic() + _CLOCK_SECONDS
@@ -151,6 +163,21 @@ class SqlServerStore:
         instant = self._codec.instant(session.scalar(name))
         assert instant is not None  # noqa: S101 - the statement answers one row, whatever is stored
         return instant
+
+
+def _fleet(who: Principal) -> str:
+    """The lock for which the writers of a fleet take turns."""
+    return f"MemoryGraph/{who.tenant_id}/{who.fleet_id}"
+
+
+@contextmanager
+def _turn(session: SqlServerSession, resource: str, mode: str) -> Iterator[None]:
+    if session.scalar("turn_take", resource=resource, mode=mode, wait=_WAIT_SECONDS * 1000) < 0:
+        raise Busy("Other writers have kept the database busy for too long; try again shortly.")
+    try:
+        yield
+    finally:  # the lock outlives the transaction and would outlive the session's return to the pool
+        _clean(session, lambda: session.execute("turn_end", resource=resource))
 
 
 @contextmanager
