@@ -85,7 +85,7 @@ CREATE TEMP TABLE LookNodes (
 ) WITHOUT ROWID;
 
 CREATE TEMP TABLE LookResults (
-    MemoryNodeId    BLOB    NOT NULL PRIMARY KEY,
+    MemoryNodeId    BLOB    NOT NULL UNIQUE,
     Outcome         TEXT    NOT NULL,
     ReviewReason    TEXT,
     OldStatus       INTEGER NOT NULL,
@@ -95,7 +95,7 @@ CREATE TEMP TABLE LookResults (
     NewConfidence   REAL    NOT NULL,
     Ground          TEXT    NOT NULL,
     ReviewId        BLOB
-) WITHOUT ROWID;
+);
 
 -- Lines of an import, read and checked one by one before the write lock is taken. A NULL is a field the line leaves out.
 -- IsKnown marks lines whose row is already stored; their NULLs are then filled from it.

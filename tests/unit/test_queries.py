@@ -22,6 +22,20 @@ _JSON = re.compile(r"'\$\.(\w+)'")
 
 ACROSS_FLEETS = {
     "runs_pending_everywhere": "what a start-up carries out is of every fleet; each run is then resumed in its own",
+    **dict.fromkeys(
+        (
+            "outbox_next_line",
+            "outbox_claim",
+            "outbox_claimed",
+            "outbox_heartbeat",
+            "outbox_release",
+            "outbox_fail",
+            "outbox_deliver",
+            "outbox_clean",
+        ),
+        "workers drain the outbox of every fleet; each event is then handled in its own",
+    ),
+    **dict.fromkeys(("outbox_measure", "outbox_recent"), "how the outbox is doing is asked over all fleets"),
 }
 """Statements that read a scoped table without a scope, and why they may."""
 
@@ -179,7 +193,7 @@ def test_every_variable_a_file_declares_is_used_in_it() -> None:
 @pytest.mark.parametrize("statement", SQLSERVER.values(), ids=lambda statement: statement.name)
 def test_a_statement_of_sql_server_is_tied_to_the_caller_or_the_session(statement: Statement) -> None:
     for table, alias in re.findall(r"(?:FROM|JOIN) dbo\.(\w+)(?: FOR SYSTEM_TIME [\w @]+?)? AS (\w+)", statement.sql):
-        if table.startswith(("Staged", "WalkNodes")):
+        if table.startswith(("Staged", "WalkNodes", "Look")):
             assert re.search(rf"\b{alias}\.SessionId = @@SPID", statement.sql), f"{table} AS {alias}"
         elif statement.name not in ACROSS_FLEETS:
             for column, bind in (("TenantId", "tenant_id"), ("FleetId", "fleet_id")):

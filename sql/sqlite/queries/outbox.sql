@@ -91,7 +91,7 @@ SET Attempts = Attempts + CASE WHEN LeaseOwner IS NOT NULL AND OutboxEventId = (
                   WHERE f.EventState = 'Pending' AND f.TenantId = :line_tenant_id AND f.FleetId = :line_fleet_id
                     AND f.Lane IS :line_lane AND f.LeaseOwner = OutboxEvents.LeaseOwner) THEN 1 ELSE 0 END,
     LeaseOwner = :owner, LeaseExpiresAt = :expires_at
-WHERE OutboxEventId IN (
+WHERE EventState = 'Pending' AND OutboxEventId IN (
     SELECT o.OutboxEventId
     FROM OutboxEvents AS o
     WHERE o.EventState = 'Pending' AND o.TenantId = :line_tenant_id AND o.FleetId = :line_fleet_id AND o.Lane IS :line_lane

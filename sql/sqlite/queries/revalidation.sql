@@ -99,7 +99,7 @@ UNION ALL
 SELECT e.TargetNodeId, t.OldStatus, CASE WHEN e.EdgeType = 'Supersedes' THEN 1 ELSE 0 END
 FROM InvalidationImpacts AS i
 CROSS JOIN MemoryEdges AS e ON e.SourceNodeId = i.MemoryNodeId
-LEFT JOIN InvalidationImpacts AS t
+LEFT JOIN InvalidationImpacts AS t INDEXED BY IX_InvalidationImpacts_Node
     ON t.MemoryNodeId = e.TargetNodeId AND t.InvalidationRunId = i.InvalidationRunId
     AND t.TenantId = i.TenantId AND t.FleetId = i.FleetId
 WHERE i.InvalidationRunId = :run_id AND i.TenantId = :tenant_id AND i.FleetId = :fleet_id
@@ -277,16 +277,16 @@ SET Outcome = excluded.Outcome, ReviewReason = excluded.ReviewReason, NewStatus 
 
 -- name: look_close_reviews
 -- What is no longer in question closes by itself; a caller's own doubt waits.
-UPDATE Reviews
+UPDATE Reviews INDEXED BY UX_Reviews_Open
 SET ClosedAt = :closed_at, Resolution = 'Resolved'
-WHERE TenantId = :tenant_id AND FleetId = :fleet_id AND ClosedAt IS NULL AND ReviewReason IS NOT 'Requested'
-  AND MemoryNodeId IN (SELECT r.MemoryNodeId
-                       FROM LookResults AS r
-                       WHERE r.Outcome <> CASE Reviews.ReviewKind WHEN 'Task' THEN 'AwaitingAgent' ELSE 'NeedsReview' END);
+FROM LookResults AS r NOT INDEXED
+WHERE Reviews.MemoryNodeId = r.MemoryNodeId AND Reviews.TenantId = :tenant_id AND Reviews.FleetId = :fleet_id
+  AND Reviews.ClosedAt IS NULL AND Reviews.ReviewReason IS NOT 'Requested'
+  AND r.Outcome <> CASE Reviews.ReviewKind WHEN 'Task' THEN 'AwaitingAgent' ELSE 'NeedsReview' END;
 
 -- name: look_refresh_reviews
 -- What stays open shows the ground as it is now.
-UPDATE Reviews
+UPDATE Reviews INDEXED BY UX_Reviews_Open
 SET Ground = r.Ground,
     ReviewReason = CASE WHEN Reviews.ReviewReason = 'Requested' THEN 'Requested' ELSE r.ReviewReason END
 FROM LookResults AS r NOT INDEXED

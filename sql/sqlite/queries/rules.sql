@@ -79,12 +79,12 @@ ORDER BY r.Name, r.Version;
 
 -- name: edges_take_rule
 -- Edges under another version of the rule, and not ended, go on under this one.
-UPDATE MemoryEdges
+UPDATE MemoryEdges INDEXED BY IX_MemoryEdges_Rule
 SET SourceRuleId = :source_rule_id, ValidFrom = k.TransactionStamp, Version = MemoryEdges.Version + 1
 FROM SystemClock AS k
 WHERE MemoryEdges.TenantId = :tenant_id AND MemoryEdges.FleetId = :fleet_id
   AND (MemoryEdges.EffectiveTo IS NULL OR MemoryEdges.EffectiveTo > k.TransactionStamp)
-  AND MemoryEdges.SourceRuleId IN (
+  AND MemoryEdges.SourceRuleId IS NOT NULL AND MemoryEdges.SourceRuleId IN (
     SELECT v.SourceRuleId
     FROM SourceRules AS r
     JOIN SourceRules AS v ON v.TenantId = r.TenantId AND v.FleetId = r.FleetId AND v.Name = r.Name
@@ -93,13 +93,13 @@ WHERE MemoryEdges.TenantId = :tenant_id AND MemoryEdges.FleetId = :fleet_id
 
 -- name: assertions_take_rule
 -- Assertions under another version of the rule that still hold go on under this one.
-UPDATE MemoryAssertions
+UPDATE MemoryAssertions INDEXED BY IX_MemoryAssertions_Rule
 SET SourceRuleId = :source_rule_id, ValidFrom = k.TransactionStamp, Version = MemoryAssertions.Version + 1
 FROM SystemClock AS k
 WHERE MemoryAssertions.TenantId = :tenant_id AND MemoryAssertions.FleetId = :fleet_id
   AND MemoryAssertions.RetractedAt IS NULL
   AND (MemoryAssertions.EffectiveTo IS NULL OR MemoryAssertions.EffectiveTo > k.TransactionStamp)
-  AND MemoryAssertions.SourceRuleId IN (
+  AND MemoryAssertions.SourceRuleId IS NOT NULL AND MemoryAssertions.SourceRuleId IN (
     SELECT v.SourceRuleId
     FROM SourceRules AS r
     JOIN SourceRules AS v ON v.TenantId = r.TenantId AND v.FleetId = r.FleetId AND v.Name = r.Name

@@ -83,3 +83,27 @@ WHERE r.TenantId = @tenant_id AND r.FleetId = @fleet_id
     FROM dbo.MemoryAssertions FOR SYSTEM_TIME AS OF @as_of AS a
     WHERE a.GraphId = @graph_id AND a.TenantId = @tenant_id AND a.FleetId = @fleet_id AND a.SourceRuleId IS NOT NULL)
 ORDER BY r.Name, r.Version;
+
+-- name: edges_take_rule
+-- Edges under another version of the rule, and not ended, go on under this one.
+UPDATE e
+SET SourceRuleId = @source_rule_id, Version = e.Version + 1
+FROM dbo.SourceRules AS r
+JOIN dbo.SourceRules AS v
+    ON v.TenantId = r.TenantId AND v.FleetId = r.FleetId AND v.NameExact = r.NameExact AND v.SourceRuleId <> r.SourceRuleId
+JOIN dbo.FleetClocks AS k ON k.TenantId = r.TenantId AND k.FleetId = r.FleetId
+JOIN dbo.MemoryEdges AS e ON e.TenantId = v.TenantId AND e.FleetId = v.FleetId AND e.SourceRuleId = v.SourceRuleId
+WHERE r.SourceRuleId = @source_rule_id AND r.TenantId = @tenant_id AND r.FleetId = @fleet_id
+  AND (e.EffectiveTo IS NULL OR e.EffectiveTo > k.ValidFrom);
+
+-- name: assertions_take_rule
+-- Assertions under another version of the rule that still hold go on under this one.
+UPDATE a
+SET SourceRuleId = @source_rule_id, Version = a.Version + 1
+FROM dbo.SourceRules AS r
+JOIN dbo.SourceRules AS v
+    ON v.TenantId = r.TenantId AND v.FleetId = r.FleetId AND v.NameExact = r.NameExact AND v.SourceRuleId <> r.SourceRuleId
+JOIN dbo.FleetClocks AS k ON k.TenantId = r.TenantId AND k.FleetId = r.FleetId
+JOIN dbo.MemoryAssertions AS a ON a.TenantId = v.TenantId AND a.FleetId = v.FleetId AND a.SourceRuleId = v.SourceRuleId
+WHERE r.SourceRuleId = @source_rule_id AND r.TenantId = @tenant_id AND r.FleetId = @fleet_id
+  AND a.RetractedAt IS NULL AND (a.EffectiveTo IS NULL OR a.EffectiveTo > k.ValidFrom);

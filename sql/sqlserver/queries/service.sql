@@ -1,10 +1,5 @@
-DECLARE @body VARBINARY(MAX), @created_at DATETIME2(6), @event_type VARCHAR(30), @fingerprint VARCHAR(64),
-        @fleet_id UNIQUEIDENTIFIER, @key NVARCHAR(255), @status_code INT, @subject_id UNIQUEIDENTIFIER,
-        @tenant_id UNIQUEIDENTIFIER;
-
--- name: outbox_add
-INSERT INTO dbo.OutboxEvents (TenantId, FleetId, EventType, SubjectId, CreatedAt)
-VALUES (@tenant_id, @fleet_id, @event_type, @subject_id, @created_at);
+DECLARE @body VARBINARY(MAX), @created_at DATETIME2(6), @fingerprint VARCHAR(64), @fleet_id UNIQUEIDENTIFIER,
+        @key NVARCHAR(255), @status_code INT, @tenant_id UNIQUEIDENTIFIER;
 
 -- name: idempotency_find
 SELECT i.Fingerprint, i.StatusCode, i.Body

@@ -29,6 +29,13 @@ CREATE SECURITY POLICY dbo.FleetPolicy
     ADD FILTER PREDICATE dbo.InScope(TenantId, FleetId) ON dbo.InvalidationImpacts,
     ADD FILTER PREDICATE dbo.InScope(TenantId, FleetId) ON dbo.GraphSnapshotDescriptors,
     ADD FILTER PREDICATE dbo.InScope(TenantId, FleetId) ON dbo.IdempotencyKeys,
+    ADD FILTER PREDICATE dbo.InScope(TenantId, FleetId) ON dbo.RevalidationRuns,
+    ADD FILTER PREDICATE dbo.InScope(TenantId, FleetId) ON dbo.RevalidationScope,
+    ADD FILTER PREDICATE dbo.InScope(TenantId, FleetId) ON dbo.RevalidationDecisions,
+    ADD FILTER PREDICATE dbo.InScope(TenantId, FleetId) ON dbo.RevalidationChildren,
+    ADD FILTER PREDICATE dbo.InScope(TenantId, FleetId) ON dbo.Reviews,
+    ADD FILTER PREDICATE dbo.InScope(TenantId, FleetId) ON dbo.Footings,
+    ADD FILTER PREDICATE dbo.InScope(TenantId, FleetId) ON dbo.Webhooks,
     ADD BLOCK PREDICATE dbo.InScope(TenantId, FleetId) ON dbo.MemoryGraphs AFTER INSERT,
     ADD BLOCK PREDICATE dbo.InScope(TenantId, FleetId) ON dbo.SourceRules AFTER INSERT,
     ADD BLOCK PREDICATE dbo.InScope(TenantId, FleetId) ON dbo.MemoryNodes AFTER INSERT,
@@ -37,6 +44,13 @@ CREATE SECURITY POLICY dbo.FleetPolicy
     ADD BLOCK PREDICATE dbo.InScope(TenantId, FleetId) ON dbo.EvidenceReferences AFTER INSERT,
     ADD BLOCK PREDICATE dbo.InScope(TenantId, FleetId) ON dbo.InvalidationRequests AFTER INSERT,
     ADD BLOCK PREDICATE dbo.InScope(TenantId, FleetId) ON dbo.InvalidationRuns AFTER INSERT,
-    ADD BLOCK PREDICATE dbo.InScope(TenantId, FleetId) ON dbo.InvalidationImpacts AFTER INSERT
+    ADD BLOCK PREDICATE dbo.InScope(TenantId, FleetId) ON dbo.InvalidationImpacts AFTER INSERT,
+    ADD BLOCK PREDICATE dbo.InScope(TenantId, FleetId) ON dbo.RevalidationRuns AFTER INSERT,
+    ADD BLOCK PREDICATE dbo.InScope(TenantId, FleetId) ON dbo.RevalidationScope AFTER INSERT,
+    ADD BLOCK PREDICATE dbo.InScope(TenantId, FleetId) ON dbo.RevalidationDecisions AFTER INSERT,
+    ADD BLOCK PREDICATE dbo.InScope(TenantId, FleetId) ON dbo.RevalidationChildren AFTER INSERT,
+    ADD BLOCK PREDICATE dbo.InScope(TenantId, FleetId) ON dbo.Reviews AFTER INSERT,
+    ADD BLOCK PREDICATE dbo.InScope(TenantId, FleetId) ON dbo.Footings AFTER INSERT,
+    ADD BLOCK PREDICATE dbo.InScope(TenantId, FleetId) ON dbo.Webhooks AFTER INSERT
     WITH (STATE = ON, SCHEMABINDING = ON);
 GO

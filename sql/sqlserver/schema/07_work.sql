@@ -141,3 +141,27 @@ CREATE TABLE dbo.CircleNodes (
     CONSTRAINT PK_CircleNodes PRIMARY KEY CLUSTERED (SessionId, MemoryNodeId)
 );
 GO
+
+-- Nodes that a second look is about, and what it came to.
+CREATE TABLE dbo.LookNodes (
+    SessionId    INT              NOT NULL,
+    MemoryNodeId UNIQUEIDENTIFIER NOT NULL,
+    CONSTRAINT PK_LookNodes PRIMARY KEY CLUSTERED (SessionId, MemoryNodeId)
+);
+GO
+
+CREATE TABLE dbo.LookResults (
+    SessionId       INT              NOT NULL,
+    MemoryNodeId    UNIQUEIDENTIFIER NOT NULL,
+    Outcome         VARCHAR(20)      COLLATE Latin1_General_100_BIN2 NOT NULL,
+    ReviewReason    VARCHAR(20)      COLLATE Latin1_General_100_BIN2 NULL,
+    OldStatus       TINYINT          NOT NULL,
+    NewStatus       TINYINT          NOT NULL,
+    NewInvalidation VARCHAR(20)      COLLATE Latin1_General_100_BIN2 NULL,
+    OldConfidence   FLOAT            NOT NULL,
+    NewConfidence   FLOAT            NOT NULL,
+    Ground          CHAR(64)         COLLATE Latin1_General_100_BIN2 NOT NULL,
+    ReviewId        UNIQUEIDENTIFIER NULL,
+    CONSTRAINT PK_LookResults PRIMARY KEY CLUSTERED (SessionId, MemoryNodeId)
+);
+GO
