@@ -163,9 +163,10 @@ def applied(model: Model, scripts: str) -> Model:
             for part in parts_of(match[2]):
                 dropped = re.sub(r"^DROP (\w+) PREDICATE", r"\1 PREDICATE dbo.InScope(TenantId, FleetId)", part)
                 model[match[1]].remove(dropped)
-        elif match := re.fullmatch(
-            r"DROP (?:TABLE|INDEX|VIEW|PROCEDURE|FUNCTION|SECURITY POLICY) ([\w.]+)(?: ON .*)?", text
-        ):
+        elif match := re.fullmatch(r"DROP TABLE (dbo\.\w+)", text):
+            del model[match[1]]
+            model = {name: parts for name, parts in model.items() if f" ON {match[1]} (" not in "".join(parts)}
+        elif match := re.fullmatch(r"DROP INDEX (\w+) ON .*", text):
             del model[match[1]]
         elif match := re.match(r"CREATE (?:UNIQUE )?(?:INDEX|VIEW|PROCEDURE|FUNCTION) ([\w.]+)", text):
             model[match[1]] = {text}
