@@ -106,7 +106,7 @@ def decide(
     ground is the same after the look.
     """
     decided = decided or {}
-    footing = {n.memory_node_id: n.footing for n in unit if n.footing} | dict(decided)
+    footing = {n.memory_node_id: n.footing for n in unit if n.footing and not _is_overruled(n)} | dict(decided)
     edges_of: dict[UUID, list[Support]] = {n.memory_node_id: [] for n in unit}
     for edge in supports:
         edges_of[edge.target_node_id].append(edge)
@@ -124,6 +124,11 @@ def decide(
             return verdicts
         for node_id in lapsed:
             del footing[node_id]
+
+
+def _is_overruled(node: Subject) -> bool:
+    """Whether a caller has said since that the node is wrong, or in doubt: no earlier decision stands against that."""
+    return node.invalidation == "Direct" or node.review_reason == "Requested"
 
 
 class _Look:
@@ -156,21 +161,23 @@ class _Look:
         self._lower("Invalid", lambda node_id: "fallen" if self._has_fallen(node_id) else None)
         is_held = len(self.unit) == 1 or self._is_held()
         reasons = self._lower("PotentiallyStale", lambda node_id: self._doubt(node_id, is_held=is_held))
-        return {node_id: self._verdict(node_id, reasons.get(node_id)) for node_id in self.free}
+        outcomes = {node_id: self._outcome(node_id) for node_id in self.free}
+        for node_id, outcome in outcomes.items():  # confidence and ground go by what is written
+            if outcome == "AwaitingAgent":
+                self.now[node_id] = self.unit[node_id].status
+        return {node_id: self._verdict(node_id, outcome, reasons.get(node_id)) for node_id, outcome in outcomes.items()}
 
     def _lower(self, to: str, why: Callable[[UUID], str | None]) -> dict[UUID, str]:
+        """In rounds, each of which reads what the round before has left: so a reason does not depend on any order."""
         lowered: dict[UUID, str] = {}
-        waiting = list(self.free)
-        while waiting:
-            node_id = waiting.pop()
-            if self.now[node_id] != "Valid":
-                continue
-            reason = why(node_id)
-            if reason:
-                lowered[node_id] = reason
-                self.now[node_id] = to
-                waiting.extend(self.behind[node_id])
-        return lowered
+        asked: Iterable[UUID] = self.free
+        while True:
+            found = {n: reason for n in asked if self.now[n] == "Valid" and (reason := why(n))}
+            if not found:
+                return lowered
+            lowered |= found
+            self.now.update(dict.fromkeys(found, to))
+            asked = {behind for n in found for behind in self.behind[n]}
 
     def _status(self, node_id: UUID, basis: _Basis) -> str:
         return self.now[node_id] if node_id in self.unit else basis.sources[node_id].source_status
@@ -230,20 +237,24 @@ class _Look:
             for node_id, node in self.unit.items()
         )
 
-    def _verdict(self, node_id: UUID, reason: str | None) -> Verdict:
-        node, status, footing = self.unit[node_id], self.now[node_id], self.footing.get(node_id)
-        if status == "Invalid":
-            outcome = "StillInvalid"
-        elif status == "PotentiallyStale":
-            outcome = "NeedsReview"
-        elif node.revalidation_mode == "agent" and footing is None:
-            outcome, status = "AwaitingAgent", node.status
-        else:
-            outcome = "Restored" if node.status == "Invalid" else "RemainsValid"
+    def _outcome(self, node_id: UUID) -> str:
+        node = self.unit[node_id]
+        match self.now[node_id]:
+            case "Invalid":
+                return "StillInvalid"
+            case "PotentiallyStale":
+                return "NeedsReview"
+        if node.revalidation_mode == "agent" and node_id not in self.footing:
+            return "AwaitingAgent"
+        return "Restored" if node.status == "Invalid" else "RemainsValid"
+
+    def _verdict(self, node_id: UUID, outcome: str, reason: str | None) -> Verdict:
+        before = self.unit[node_id].confidence
         confidence = self._confidence(node_id)
-        if abs(confidence - node.confidence) < NO_CHANGE:
-            confidence = node.confidence
-        return Verdict(outcome, reason, status, confidence, footing, self._ground(node_id))
+        if abs(confidence - before) < NO_CHANGE:
+            confidence = before
+        footing, ground_now = self.footing.get(node_id), self._ground(node_id)
+        return Verdict(outcome, reason, self.now[node_id], confidence, footing, ground_now)
 
     def _confidence(self, node_id: UUID) -> float:
         basis = self.bases[node_id]

@@ -10,7 +10,7 @@ import rustworkx
 
 from app.store.repositories.looks import Looks
 
-Unit = list[UUID]
+Unit = frozenset[UUID]
 """A node, or all nodes of one circle."""
 
 
@@ -60,11 +60,10 @@ class Agenda:
             nodes = self._waiting.pop(level)
             if nodes:
                 break
-        units = {id(unit): unit for unit in (self._circles.get(node) for node in nodes) if unit}
-        return [*units.values(), *([node] for node in sorted(nodes) if node not in self._circles)]
+        return list({self.unit_of(node) for node in nodes})
 
     def unit_of(self, node: UUID) -> Unit:
-        return self._circles.get(node) or [node]
+        return self._circles.get(node) or frozenset((node,))
 
     def _explore(self, nodes: set[UUID]) -> None:
         """Read what lies behind nodes that were not met before, and order everything anew."""
@@ -81,7 +80,7 @@ class Agenda:
             for ordinal in component:
                 component_of[ordinal] = number
             if len(component) > 1:
-                circle = sorted(self._nodes[ordinal] for ordinal in component)
+                circle = frozenset(self._nodes[ordinal] for ordinal in component)
                 self._circles.update((node, circle) for node in circle)
         condensed: rustworkx.PyDiGraph[None, None] = rustworkx.PyDiGraph(multigraph=False)
         condensed.add_nodes_from([None] * len(components))

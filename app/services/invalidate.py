@@ -223,6 +223,7 @@ def _carry_out(uow: UnitOfWork, request: Request, roots: Sequence[UUID], parent_
 
 def _cascade(uow: UnitOfWork, run_id: UUID) -> None:
     uow.cascade.run(run_id)
+    uow.reviews.close_overruled(run_id, uow.stamp)
     uow.reviews.open_requested(run_id, uow.stamp)
 
 

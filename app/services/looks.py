@@ -99,12 +99,11 @@ def _look_at(
 
 def _superseded(uow: UnitOfWork, run: RevalidationRun, unit: Unit, edges: Iterable[Support]) -> set[UUID]:
     """The members that a standing node outside the unit replaces."""
-    members = set(unit)
     return {
         edge.target_node_id
         for edge in edges
         if edge.edge_type == "Supersedes"
-        and edge.source_node_id not in members
+        and edge.source_node_id not in unit
         and (edge.source_status != "Invalid" or _is_superseded(uow, run, edge.source_node_id))
     }
 
@@ -160,7 +159,13 @@ def _stand(uow: UnitOfWork, scope: Scope, subjects: Mapping[UUID, Subject], verd
 
 def _onwards(uow: UnitOfWork, differing: list[UUID], unit_of: Callable[[UUID], Unit]) -> set[UUID]:
     """What rests on the nodes, outside their own units; of what they replace, also what that replaces."""
-    ways = uow.looks.at(differing).onwards()
-    replaced = uow.looks.replaced({way.target_node_id for way in ways if way.is_replaced})
-    own = {node_id: set(unit_of(node_id)) for node_id in differing if len(unit_of(node_id)) > 1}
-    return replaced | {way.target_node_id for way in ways if way.target_node_id not in own.get(way.source_node_id, ())}
+    found: set[UUID] = set()
+    replaced: dict[UUID, set[UUID]] = {}
+    for way in uow.looks.at(differing).onwards():
+        if way.target_node_id not in unit_of(way.source_node_id):
+            found.add(way.target_node_id)
+        if way.is_replaced:
+            replaced.setdefault(way.source_node_id, set()).add(way.target_node_id)
+    for node_id, targets in replaced.items():
+        found |= uow.looks.replaced(targets) - set(unit_of(node_id))
+    return found

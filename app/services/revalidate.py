@@ -215,7 +215,9 @@ def _name_after(uow: UnitOfWork, cascade_id: UUID, scope: Scope) -> None:
             scope.before[name.memory_node_id] = name.old_status
         if name.is_replaced:
             replaced.add(name.memory_node_id)
-    scope.pending |= uow.looks.replaced(replaced)
+    further = uow.looks.replaced(replaced)
+    scope.pending |= further
+    scope.before |= uow.looks.at(further).statuses_before(cascade_id)
 
 
 def _leave_to_newer(uow: UnitOfWork, run: RevalidationRun, scope: Scope, outbox_event: int) -> bool:

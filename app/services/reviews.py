@@ -57,7 +57,8 @@ def decide(uow: UnitOfWork, review_id: UUID, body: NewDecision) -> DecisionRepor
     Raises ``Conflict`` where the review is closed, or where the ground of its node is no longer what it was.
     """
     review = _known(uow, review_id, "Review")
-    if review.closed_at is None and review.status != "PotentiallyStale":
+    is_moot = review.status != "PotentiallyStale" and review.review_reason != "Requested"
+    if review.closed_at is None and is_moot:
         raise Conflict(f"The node is {review.status} by now; the review will close by itself, or be opened again.")
     return _carry_out(uow, review, body)
 

@@ -41,6 +41,8 @@ def node_line(node: Node) -> Line:
         invalidation=node.invalidation,
         invalid_since=at(node.invalid_since),
         is_pinned=node.pinned,
+        confidence=node.confidence,
+        base_confidence=node.base_confidence,
     )
 
 
@@ -55,6 +57,7 @@ def edge_lines(edge: Edge) -> list[Line]:
         edge_type=edge.type,
         support_group=edge.group,
         min_support=None if edge.group is None else edge.k,
+        weight=edge.weight,
         effective_from=at(edge.effective_from),
         effective_to=at(edge.effective_to),
         rule_name=f"rule of {edge.id}" if ruled else None,

@@ -28,6 +28,8 @@ class Node:
     invalidation: str | None = None  # "Direct" or "Derived" where Invalid
     invalid_since: int | None = None
     pinned: bool = False
+    confidence: float = 1.0
+    base_confidence: float = 1.0
 
 
 @dataclass(frozen=True)
@@ -44,6 +46,7 @@ class Edge:
     effective_to: int | None = None
     rule_from: int | None = None
     rule_to: int | None = None
+    weight: float = 1.0
 
 
 @dataclass(frozen=True)

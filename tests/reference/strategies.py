@@ -6,7 +6,7 @@ often than a large graph does.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from random import Random
 from uuid import UUID
 
@@ -27,6 +27,7 @@ from tests.reference.cascade import (
     Report,
     cascade,
 )
+from tests.reference.revalidation import World
 
 EDGE_TYPES = (*sorted(EVIDENTIAL), *sorted(NECESSARY), CONTRADICTS, SUPERSEDES)
 _WEIGHTS = dict.fromkeys(EVIDENTIAL, 5) | dict.fromkeys(NECESSARY, 3) | {CONTRADICTS: 2, SUPERSEDES: 4}
@@ -122,3 +123,38 @@ def _interval(random: Random) -> tuple[int | None, int | None]:
 
 def _time(random: Random) -> int:
     return random.randint(0, LAST_TIME)
+
+
+NOW = 1_000
+"""Later than every time of a case: what is looked at again is looked at as of now."""
+
+
+def random_world(seed: int) -> World:
+    """A small graph with weights, base confidences and pins, in a coherent state: every status and confidence is what
+    the rules give. Some nodes of it are directly Invalid."""
+    random = Random(seed)
+    size, edge_count = 2 + seed % 9, 2 + seed // 9 % 20
+    node_ids = [str(UUID(int=random.getrandbits(128))) for _ in range(size)]
+    nodes = {}
+    for node_id in node_ids:
+        base = random.choice([1.0, 1.0, 0.9, 0.5, 0.0])
+        pinned = random.random() < 0.08
+        status = random.choices([VALID, INVALID], [9, 1])[0]
+        invalidation, since = ("Direct", 0) if status == INVALID else (None, None)
+        nodes[node_id] = Node(node_id, status, invalidation, since, pinned, base, base)
+    edges = []
+    for target in random.choices(node_ids, k=edge_count):
+        edge = _edge(random, node_ids, target)
+        edges.append(replace(edge, weight=random.choice([1.0, 1.0, 1.0, 0.7, 0.3]), rule_from=None, rule_to=None))
+    world = World(
+        nodes,
+        edges,
+        policy=random.choice(["evidential", "strict"]),
+        propagation=random.choice(["frontier", "transitive"]),
+    )
+    for _ in range(20):
+        world.look_at_everything(NOW)
+        world.drain(NOW)
+        if not world.incoherent(NOW):
+            break
+    return world

@@ -37,6 +37,11 @@ class _NodeId(NamedTuple):
     memory_node_id: UUID
 
 
+class _Before(NamedTuple):
+    memory_node_id: UUID
+    old_status: str
+
+
 class Looks:
     def __init__(self, session: Session) -> None:
         self._session = session
@@ -72,6 +77,10 @@ class Looks:
             waiting = {row.memory_node_id for row in rows} - found
             found |= waiting
         return found
+
+    def statuses_before(self, cascade_id: UUID) -> dict[UUID, str]:
+        """The status of the nodes before a cascade, of those that it reached."""
+        return dict(self._session.rows(_Before, "look_statuses_before", run_id=cascade_id))
 
     def overtaking(self, run_id: UUID, outbox_event: int) -> Overtaking | None:
         """The next waiting cascade after an event that touched one of the nodes; not one of the run's own."""

@@ -37,6 +37,10 @@ class Reviews:
                     opened_at=opened_at,
                 )
 
+    def close_overruled(self, run_id: UUID, closed_at: datetime) -> None:
+        """A caller's doubt ends when a caller says that the node is wrong."""
+        self._session.execute("reviews_close_overruled", run_id=run_id, closed_at=closed_at)
+
     def find(self, review_id: UUID) -> Review | None:
         """Open or closed; None also where the node is no longer there."""
         return self._session.one(Review, "review_find", review_id=review_id)

@@ -237,6 +237,13 @@ FROM LookNodes AS w
 CROSS JOIN MemoryEdges AS e ON e.SourceNodeId = w.MemoryNodeId AND e.EdgeType = 'Supersedes'
 WHERE e.TenantId = :tenant_id AND e.FleetId = :fleet_id;
 
+-- name: look_statuses_before
+-- The status of the nodes before a cascade, of those that it reached.
+SELECT i.MemoryNodeId, i.OldStatus
+FROM LookNodes AS w
+CROSS JOIN InvalidationImpacts AS i INDEXED BY IX_InvalidationImpacts_Node ON i.MemoryNodeId = w.MemoryNodeId
+WHERE i.InvalidationRunId = :run_id AND i.TenantId = :tenant_id AND i.FleetId = :fleet_id;
+
 -- name: look_clear_results
 DELETE FROM LookResults;
 

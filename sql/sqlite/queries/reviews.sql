@@ -77,6 +77,21 @@ WHERE TenantId = :tenant_id AND FleetId = :fleet_id AND ClosedAt IS NULL AND Rev
                        WHERE i.InvalidationRunId = :run_id AND i.TenantId = :tenant_id AND i.FleetId = :fleet_id
                          AND i.NewStatus = 2 AND i.OldStatus < 2);
 
+-- name: reviews_close_overruled
+-- A caller's doubt about a node ends when a caller says that it is wrong.
+UPDATE Reviews
+SET ClosedAt = :closed_at, Resolution = 'Resolved'
+WHERE TenantId = :tenant_id AND FleetId = :fleet_id AND ClosedAt IS NULL
+  AND MemoryNodeId IN (
+    SELECT i.MemoryNodeId
+    FROM InvalidationRuns AS u
+    JOIN InvalidationRequests AS q
+        ON q.InvalidationRequestId = u.InvalidationRequestId AND q.TenantId = u.TenantId AND q.FleetId = u.FleetId
+    JOIN InvalidationImpacts AS i
+        ON i.InvalidationRunId = u.InvalidationRunId AND i.TenantId = u.TenantId AND i.FleetId = u.FleetId AND i.Depth = 0
+    WHERE u.InvalidationRunId = :run_id AND u.TenantId = :tenant_id AND u.FleetId = :fleet_id
+      AND q.RequestedStatus = 2 AND q.IsDerived = 0 AND i.Carried = 2);
+
 -- name: tasks_free
 -- Open tasks that nobody holds, oldest first. A lease that reaches further than any can was made by a clock gone astray.
 SELECT v.ReviewId

@@ -272,6 +272,16 @@ JOIN dbo.MemoryEdges AS e ON e.SourceNodeId = w.MemoryNodeId AND e.EdgeType = 'S
 WHERE w.SessionId = @@SPID AND e.TenantId = @tenant_id AND e.FleetId = @fleet_id
 OPTION (LOOP JOIN);
 
+-- name: look_statuses_before
+-- The status of the nodes before a cascade, of those that it reached.
+SELECT i.MemoryNodeId, i.OldStatus
+FROM dbo.LookNodes AS w
+JOIN dbo.InvalidationImpacts AS i
+    ON i.TenantId = @tenant_id AND i.FleetId = @fleet_id AND i.MemoryNodeId = w.MemoryNodeId
+    AND i.InvalidationRunId = @run_id
+WHERE w.SessionId = @@SPID
+OPTION (LOOP JOIN);
+
 -- name: look_clear_results
 DELETE FROM dbo.LookResults WHERE LookResults.SessionId = @@SPID;
 
