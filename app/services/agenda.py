@@ -41,7 +41,7 @@ class Agenda:
     def add(self, nodes: Iterable[UUID]) -> None:
         """Put nodes on the agenda; of a circle, all of it."""
         nodes = set(nodes)
-        unknown = nodes - self._levels.keys()
+        unknown = {node for node in nodes if node not in self._levels}
         if unknown:
             self._explore(unknown)
             nodes |= self.waiting()

@@ -49,6 +49,7 @@ class Database:
             for name in _OPTIONS:
                 holder.exec_driver_sql(self._operations[name].sql)
             with self._connected(autocommit=False) as connection, connection.begin():
+                connection.exec_driver_sql("SET NOCOUNT OFF")  # Alembic counts the rows of its version
                 yield connection
 
     def set_options(self, retention_days: int | None) -> None:
