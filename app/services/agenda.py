@@ -24,7 +24,8 @@ class Agenda:
     def __init__(self, looks: Looks, effective_time: datetime) -> None:
         self._looks = looks
         self._effective_time = effective_time
-        self._graph: rustworkx.PyDiGraph[None, None] = rustworkx.PyDiGraph(multigraph=False)
+        self._graph: rustworkx.PyDiGraph[None, None] = rustworkx.PyDiGraph()
+        self._links: set[tuple[int, int]] = set()
         self._nodes: list[UUID] = []
         self._ordinals: dict[UUID, int] = {}
         self._levels: dict[UUID, int] = {}
@@ -71,7 +72,9 @@ class Agenda:
         for node in set(chain.from_iterable(links)) | nodes:
             if self._ordinals.setdefault(node, len(self._nodes)) == len(self._nodes):
                 self._nodes.append(node)
-        self._graph.extend_from_edge_list([(self._ordinals[a], self._ordinals[b]) for a, b in links])
+        found = {(self._ordinals[a], self._ordinals[b]) for a, b in links} - self._links
+        self._links |= found
+        self._graph.extend_from_edge_list(list(found))
         self._graph.add_nodes_from([None] * (len(self._nodes) - self._graph.num_nodes()))
         components = rustworkx.strongly_connected_components(self._graph)
         self._circles = {}
@@ -82,15 +85,10 @@ class Agenda:
             if len(component) > 1:
                 circle = frozenset(self._nodes[ordinal] for ordinal in component)
                 self._circles.update((node, circle) for node in circle)
-        condensed: rustworkx.PyDiGraph[None, None] = rustworkx.PyDiGraph(multigraph=False)
+        condensed: rustworkx.PyDiGraph[None, None] = rustworkx.PyDiGraph()
         condensed.add_nodes_from([None] * len(components))
-        condensed.extend_from_edge_list(
-            [
-                (component_of[source], component_of[target])
-                for source, target in self._graph.edge_list()
-                if component_of[source] != component_of[target]
-            ]
-        )
+        ends = ((component_of[source], component_of[target]) for source, target in self._links)
+        condensed.extend_from_edge_list(list({pair for pair in ends if pair[0] != pair[1]}))
         for level, numbers in enumerate(rustworkx.topological_generations(condensed)):
             for number in numbers:
                 for ordinal in components[number]:
