@@ -38,7 +38,9 @@ def retry_event(number: EventNumber, writing: Writer) -> Response:
     return answer(writing.once(lambda uow: outbox.retry(uow, number), wire, status=200))
 
 
-@routes.get("/metrics", response_class=Response, responses={200: {"content": {CONTENT_TYPE_LATEST: {}}}})
+@routes.get(
+    "/metrics", response_class=Response, responses={200: {"content": {CONTENT_TYPE_LATEST: {}}}, 503: may_fail()[503]}
+)
 def get_metrics(request: Request) -> Response:
     """Numbers for Prometheus, over all fleets."""
     return Response(metrics(request.app.state.store), media_type=CONTENT_TYPE_LATEST)
