@@ -218,7 +218,9 @@ _TERMS = {
     "webhook_id": Term("Webhook", "5b8d1c6e-2a94-4e0f-8c37-9d0e1f2a3b4c"),
     "url": Term("URL", "https://example.org/hooks/memory", "Where events are sent, by POST."),
     "secret": Term(
-        "Secret", "whsec-3hTq8…", "Signs each delivery (HMAC-SHA256); made by the service where none is given."
+        "Secret",
+        "whsec-9mWkz3hTq8uXv4Lr2PnB7cYd",
+        "Signs each delivery (HMAC-SHA256); made by the service where none is given.",
     ),
     # answers
     "items": Term("Items"),

@@ -31,6 +31,10 @@ class LostLease(Exception):
     """Another worker holds the event by now; what was done for it here is undone."""
 
 
+class WorkersLost(Exception):
+    """Nobody who has tried to handle the event has survived it."""
+
+
 class Claim(NamedTuple):
     """Who claims, and for how long a claim lasts."""
 
@@ -101,20 +105,18 @@ def _handle(store: Store, by: Claim, waiting: list[ClaimedEvent], is_stopping: C
     Where several are handled together and one of them fails, they are tried one at a time, so that the fault is the
     failing one's alone.
     """
-    try:
-        return _together(store, by, waiting, is_stopping)
-    except (Busy, LostLease):
-        raise
-    except Exception:
-        if len(waiting) > 1:
-            try:
-                return _together(store, by, waiting[:1], is_stopping)
-            except (Busy, LostLease):
-                raise
-            except Exception as alone:
-                error = alone
-        _fail(store, by, waiting[0], error)
+    if waiting[0].attempts >= HANDLING.most:
+        _fail(store, by, waiting[0], WorkersLost("the processes that took it on ended before it was done"))
         return 1
+    for tried in (waiting, waiting[:1]):
+        try:
+            return _together(store, by, tried, is_stopping)
+        except (Busy, LostLease):
+            raise
+        except Exception as error:
+            failure = error
+    _fail(store, by, waiting[0], failure)
+    return 1
 
 
 def _together(store: Store, by: Claim, waiting: list[ClaimedEvent], is_stopping: Callable[[], bool]) -> int:
@@ -126,8 +128,7 @@ def _together(store: Store, by: Claim, waiting: list[ClaimedEvent], is_stopping:
         with store.write(Principal(waiting[0].tenant_id, waiting[0].fleet_id)) as uow:
             for event in waiting:
                 if not revalidate.handle(uow, event, budget):
-                    found = uow.outbox.find(event.outbox_event_id)
-                    if found is None or found.lease_owner != by.owner:
+                    if not uow.outbox.progress(event.outbox_event_id, by.owner):
                         raise LostLease
                     break
                 if event.event_type == "InvalidationCompleted":

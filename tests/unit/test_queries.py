@@ -25,6 +25,7 @@ ACROSS_FLEETS = {
     **dict.fromkeys(
         (
             "outbox_next_line",
+            "outbox_charge",
             "outbox_claim",
             "outbox_claimed",
             "outbox_heartbeat",

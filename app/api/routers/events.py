@@ -108,7 +108,7 @@ def create_webhook(body: NewWebhook, writing: Writer) -> Response:
 
     Each request carries `webhook-id` (the same for every attempt), `webhook-timestamp` and `webhook-signature`:
     `v1,` and the Base64 of the HMAC-SHA256, under the secret, of id, timestamp and body joined by dots. An answer other
-    than 2xx is tried again, with growing pauses, for about half a day.
+    than 2xx is tried again, with growing pauses, for some hours.
     """
     stored = writing.once(lambda uow: webhooks.create(uow, body), _show_created, body=body)
     return answer(stored, _WEBHOOKS, "webhookId")

@@ -88,6 +88,10 @@ class Outbox:
         """What the fleet is told, in order, after an event."""
         return self._session.rows(OutboxEvent, "outbox_stream", after_event=after_event, limit=limit)
 
+    def progress(self, outbox_event: int, owner: str) -> bool:
+        """Part of the work is done; False where ``owner`` no longer holds the event."""
+        return self._session.execute("outbox_progress", outbox_event=outbox_event, owner=owner) == 1
+
     def settle(self, outbox_event: int, owner: str, handled_at: datetime) -> bool:
         """The event is handled; False where ``owner`` no longer holds it."""
         settled = self._session.execute("outbox_settle", outbox_event=outbox_event, owner=owner, handled_at=handled_at)
@@ -133,11 +137,11 @@ class Queue:
         line = self._session.one(Line, "outbox_next_line", **horizon._asdict())
         if line is None:
             return []
+        bound = {f"line_{name}": value for name, value in line._asdict().items()}
+        self._session.execute("outbox_charge", **bound)
         self._session.execute(
             "outbox_claim",
-            line_tenant_id=line.tenant_id,
-            line_fleet_id=line.fleet_id,
-            line_lane=line.lane,
+            **bound,
             owner=owner,
             expires_at=expires_at,
             now=horizon.now,

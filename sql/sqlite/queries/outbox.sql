@@ -43,6 +43,13 @@ WHERE o.TenantId = :tenant_id AND o.FleetId = :fleet_id
 ORDER BY o.OutboxEventId
 LIMIT :limit;
 
+-- name: outbox_progress
+-- Part of the work is done, by whoever still holds the event; what it has cost before is forgotten.
+UPDATE OutboxEvents
+SET Attempts = 0
+WHERE OutboxEventId = :outbox_event AND TenantId = :tenant_id AND FleetId = :fleet_id
+  AND EventState = 'Pending' AND LeaseOwner = :owner;
+
 -- name: outbox_settle
 -- The event is handled, by whoever still holds it.
 UPDATE OutboxEvents
@@ -81,16 +88,21 @@ WHERE o.EventState = 'Pending'
 ORDER BY o.OutboxEventId
 LIMIT 1;
 
--- name: outbox_claim
--- The oldest events of a line. One that is found with its lease run out has cost a worker, and counts that as an attempt;
--- of several, the first, which was the one being worked on.
+-- name: outbox_charge
+-- A line that is found with a lease run out has cost a worker: that counts as an attempt of the first event leased, which
+-- was the one being worked on.
 UPDATE OutboxEvents
-SET Attempts = Attempts + CASE WHEN LeaseOwner IS NOT NULL AND OutboxEventId = (
-                  SELECT MIN(f.OutboxEventId)
-                  FROM OutboxEvents AS f
-                  WHERE f.EventState = 'Pending' AND f.TenantId = :line_tenant_id AND f.FleetId = :line_fleet_id
-                    AND f.Lane IS :line_lane AND f.LeaseOwner = OutboxEvents.LeaseOwner) THEN 1 ELSE 0 END,
-    LeaseOwner = :owner, LeaseExpiresAt = :expires_at
+SET Attempts = Attempts + 1
+WHERE OutboxEventId = (
+    SELECT MIN(o.OutboxEventId)
+    FROM OutboxEvents AS o
+    WHERE o.EventState = 'Pending' AND o.TenantId = :line_tenant_id AND o.FleetId = :line_fleet_id AND o.Lane IS :line_lane
+      AND o.LeaseOwner IS NOT NULL);
+
+-- name: outbox_claim
+-- The oldest events of a line.
+UPDATE OutboxEvents
+SET LeaseOwner = :owner, LeaseExpiresAt = :expires_at
 WHERE EventState = 'Pending' AND OutboxEventId IN (
     SELECT o.OutboxEventId
     FROM OutboxEvents AS o

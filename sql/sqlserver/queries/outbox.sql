@@ -48,6 +48,13 @@ WHERE o.TenantId = @tenant_id AND o.FleetId = @fleet_id
   AND o.OutboxEventId > @after_event
 ORDER BY o.OutboxEventId;
 
+-- name: outbox_progress
+-- Part of the work is done, by whoever still holds the event; what it has cost before is forgotten.
+UPDATE dbo.OutboxEvents
+SET Attempts = 0
+WHERE OutboxEventId = @outbox_event AND TenantId = @tenant_id AND FleetId = @fleet_id
+  AND EventState = 'Pending' AND LeaseOwner = @owner;
+
 -- name: outbox_settle
 -- The event is handled, by whoever still holds it.
 UPDATE dbo.OutboxEvents
@@ -85,18 +92,22 @@ WHERE o.EventState = 'Pending'
                     AND h.LeaseExpiresAt > @now AND h.LeaseExpiresAt <= @longest_lease)
 ORDER BY o.OutboxEventId;
 
+-- name: outbox_charge
+-- A line that is found with a lease run out has cost a worker: that counts as an attempt of the first event leased, which
+-- was the one being worked on.
+UPDATE dbo.OutboxEvents
+SET Attempts = Attempts + 1
+WHERE OutboxEventId = (
+    SELECT MIN(o.OutboxEventId)
+    FROM dbo.OutboxEvents AS o
+    WHERE o.EventState = 'Pending' AND o.TenantId = @line_tenant_id AND o.FleetId = @line_fleet_id
+      AND EXISTS (SELECT o.Lane INTERSECT SELECT @line_lane) AND o.LeaseOwner IS NOT NULL);
+
 -- name: outbox_claim
--- The oldest events of a line. One that is found with its lease run out has cost a worker, and counts that as an attempt;
--- of several, the first, which was the one being worked on.
-UPDATE e
-SET Attempts = e.Attempts + CASE WHEN e.LeaseOwner IS NOT NULL AND e.OutboxEventId = (
-                   SELECT MIN(f.OutboxEventId)
-                   FROM dbo.OutboxEvents AS f
-                   WHERE f.EventState = 'Pending' AND f.TenantId = @line_tenant_id AND f.FleetId = @line_fleet_id
-                     AND EXISTS (SELECT f.Lane INTERSECT SELECT @line_lane) AND f.LeaseOwner = e.LeaseOwner) THEN 1 ELSE 0 END,
-    LeaseOwner = @owner, LeaseExpiresAt = @expires_at
-FROM dbo.OutboxEvents AS e
-WHERE e.EventState = 'Pending' AND e.OutboxEventId IN (
+-- The oldest events of a line.
+UPDATE dbo.OutboxEvents
+SET LeaseOwner = @owner, LeaseExpiresAt = @expires_at
+WHERE EventState = 'Pending' AND OutboxEventId IN (
     SELECT TOP (@limit) o.OutboxEventId
     FROM dbo.OutboxEvents AS o
     WHERE o.EventState = 'Pending' AND o.TenantId = @line_tenant_id AND o.FleetId = @line_fleet_id
