@@ -30,15 +30,41 @@ _ADDRESS = re.compile(r"API +(http://\S+)")
 Json = dict[str, Any]
 
 
-class Server:
-    """One server process on one database file."""
+class Process:
+    """A command that runs in a process of its own."""
 
-    def __init__(self, nursery: "Nursery", database: Path, log: Path, pid: int) -> None:
-        self.database = database
+    def __init__(self, nursery: "Nursery", log: Path, pid: int) -> None:
         self.pid = pid
         self.log = log
         self._nursery = nursery
         self._alive = True
+
+    def output(self) -> str:
+        return self.log.read_text(encoding="utf-8", errors="replace")
+
+    def kill(self) -> None:
+        """End the process at once, as a power cut would."""
+        self._end(signal.SIGKILL)
+
+    def stop(self) -> None:
+        self._end(signal.SIGTERM)
+
+    def has_ended(self) -> bool:
+        return self._nursery.has_ended(self.pid)
+
+    def _end(self, number: int) -> None:
+        if self._alive:
+            self._alive = False
+            os.kill(self.pid, number)  # not waited for yet, so the id is still its own
+            self._nursery.wait(self.pid)
+
+
+class Server(Process):
+    """One server process on one database file."""
+
+    def __init__(self, nursery: "Nursery", database: Path, log: Path, pid: int) -> None:
+        super().__init__(nursery, log, pid)
+        self.database = database
         self._url: str | None = None
 
     @property
@@ -53,21 +79,11 @@ class Server:
             self._url = found[1]
         return self._url
 
-    def output(self) -> str:
-        return self.log.read_text(encoding="utf-8", errors="replace")
-
     def client(self, tenant: UUID | None = None, fleet: UUID | None = None, timeout: float = 60) -> httpx.Client:
         """A connection to the server; its callers close it."""
         scope = {"X-Tenant-Id": tenant, "X-Fleet-Id": fleet}
         headers = {name: str(value) for name, value in scope.items() if value is not None}
         return httpx.Client(base_url=self.url, headers=headers, timeout=timeout)
-
-    def kill(self) -> None:
-        """End the process at once, as a power cut would."""
-        self._end(signal.SIGKILL)
-
-    def stop(self) -> None:
-        self._end(signal.SIGTERM)
 
     def peak_memory(self) -> int:
         """The most memory the process has had, in bytes."""
@@ -75,12 +91,6 @@ class Server:
         found = re.search(r"VmHWM:\s+(\d+) kB", status)
         assert found
         return int(found[1]) * 1024
-
-    def _end(self, number: int) -> None:
-        if self._alive:
-            self._alive = False
-            os.kill(self.pid, number)  # not waited for yet, so the id is still its own
-            self._nursery.wait(self.pid)
 
 
 class Nursery:
@@ -110,12 +120,18 @@ class Nursery:
 
     def start(self, database: Path, *options: str) -> Server:
         """A server on the file; ``url`` waits until it takes requests."""
+        log, pid = self._start("serve", "--port", "0", *_on(database), *options)
+        return Server(self, database, log, pid)
+
+    def start_worker(self, database: Path, *options: str) -> Process:
+        """``memory-graph worker`` on the file."""
+        return Process(self, *self._start("worker", *_on(database), *options))
+
+    def _start(self, *arguments: str) -> tuple[Path, int]:
         self._count += 1
-        log = self._folder / f"server-{self._count}.log"
+        log = self._folder / f"process-{self._count}.log"
         log.touch()
-        arguments = ["serve", "--port", "0", "--database-url", f"sqlite:///{database}", "--log-level", "warning"]
-        pid = self._ask("start", str(log), *arguments, *options)
-        return Server(self, database, log, int(pid))
+        return log, int(self._ask("start", str(log), *arguments))
 
     def has_ended(self, pid: int) -> bool:
         return self._ask("ended", str(pid)) == "True"
@@ -137,6 +153,10 @@ class Nursery:
         self._process.stdin.write(orjson.dumps(words).decode() + "\n")
         self._process.stdin.flush()
         return self._process.stdout.readline().strip()
+
+
+def _on(database: Path) -> list[str]:
+    return ["--database-url", f"sqlite:///{database}", "--log-level", "warning"]
 
 
 def nurse() -> None:
