@@ -16,7 +16,7 @@ def restate(
     stated = [a for a in uow.assertions.page(None, node.memory_node_id, None, _MANY) if a.retracted_at is None]
     current = [a for a in stated if a.effective_to is None or a.effective_to > uow.stamp]
     for assertion in current:
-        uow.assertions.update(assertion._replace(retracted_at=uow.stamp))
+        uow.assertions.retract(assertion.memory_assertion_id, uow.stamp)
     before = current[0] if current else None
     uow.assertions.add(
         MemoryAssertion(

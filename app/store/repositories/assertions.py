@@ -34,6 +34,10 @@ class Assertions:
     def update(self, assertion: MemoryAssertion) -> None:
         self._session.execute("assertion_update", **assertion._asdict())
 
+    def retract(self, assertion_id: UUID, retracted_at: datetime) -> None:
+        """It never was so."""
+        self._session.execute("assertion_retract", memory_assertion_id=assertion_id, retracted_at=retracted_at)
+
     def delete(self, assertion_id: UUID) -> None:
         """The assertion, closed in history, and its evidence."""
         self._session.execute("assertions_forget_superseder", memory_assertion_id=assertion_id)

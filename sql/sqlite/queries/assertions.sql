@@ -54,6 +54,13 @@ SET Category = :category,
 FROM SystemClock AS k
 WHERE MemoryAssertions.MemoryAssertionId = :memory_assertion_id AND MemoryAssertions.TenantId = :tenant_id AND MemoryAssertions.FleetId = :fleet_id;
 
+-- name: assertion_retract
+-- It never was so.
+UPDATE MemoryAssertions
+SET RetractedAt = :retracted_at, ValidFrom = k.TransactionStamp, Version = MemoryAssertions.Version + 1
+FROM SystemClock AS k
+WHERE MemoryAssertions.MemoryAssertionId = :memory_assertion_id AND MemoryAssertions.TenantId = :tenant_id AND MemoryAssertions.FleetId = :fleet_id;
+
 -- name: assertion_delete
 DELETE FROM MemoryAssertions
 WHERE MemoryAssertionId = :memory_assertion_id AND TenantId = :tenant_id AND FleetId = :fleet_id;

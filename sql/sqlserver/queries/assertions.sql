@@ -61,6 +61,13 @@ SET Category = @category,
 FROM dbo.MemoryAssertions AS a
 WHERE a.MemoryAssertionId = @memory_assertion_id AND a.TenantId = @tenant_id AND a.FleetId = @fleet_id;
 
+-- name: assertion_retract
+-- It never was so.
+UPDATE a
+SET RetractedAt = @retracted_at, Version = a.Version + 1
+FROM dbo.MemoryAssertions AS a
+WHERE a.MemoryAssertionId = @memory_assertion_id AND a.TenantId = @tenant_id AND a.FleetId = @fleet_id;
+
 -- name: assertion_delete
 DELETE FROM dbo.MemoryAssertions
 WHERE MemoryAssertionId = @memory_assertion_id AND TenantId = @tenant_id AND FleetId = @fleet_id;
