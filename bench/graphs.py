@@ -124,6 +124,12 @@ def edge(source: str, target: str, edge_type: str = "Requires", group: str | Non
     return line.encode()
 
 
+def supports_of(file: Path) -> Iterator[bytes]:
+    """The lines of a file without contradictions and replacements."""
+    with gzip.open(file) if file.suffix == ".gz" else file.open("rb") as lines:
+        yield from (line for line in lines if b'"Contradicts"' not in line and b'"Supersedes"' not in line)
+
+
 def write(lines: Iterator[bytes], file: Path) -> Path:
     """Keep the lines in ``file``, and answer with it."""
     with file.open("wb") as out:

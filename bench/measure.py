@@ -63,6 +63,21 @@ class Server:
         body = {"graphId": str(self._graph), "rootKeys": [root], "reason": "benchmark"}
         return _checked(self._client.post("/invalidations", json=body))
 
+    def correct(self, root: str) -> dict[str, Any]:
+        """Say that a root is right again: everything that rests on it is looked at; the report, committed."""
+        body = {"graphId": str(self._graph), "rootKeys": [root]}
+        return _checked(self._client.post("/revalidations", json=body))
+
+    def wait_until_drained(self) -> None:
+        """Until the embedded worker has handled every event."""
+        while _checked(self._client.get("/outbox", params={"state": "Pending", "limit": 1}))["items"]:
+            time.sleep(0.01)
+
+    def statuses(self, status: str) -> int:
+        """How many nodes have a status, a thousand at most."""
+        params = {"graphId": str(self._graph), "status": status, "limit": 1000}
+        return len(_checked(self._client.get("/memory-nodes", params=params))["items"])
+
     def snapshot(self) -> int:
         """Read the graph as it is now, as NDJSON; how many bytes that is."""
         headers = {"Accept": "application/x-ndjson"}

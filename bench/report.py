@@ -20,7 +20,7 @@ LIMIT_MIB = 1024
 
 _HEAD = (
     "scenario", "case", "nodes", "edges", "Memory Graph", "µs per edge", "networkx", "ratio", "SQLite", "ratio",
-    "peak memory", "remark",
+    "huey", "ratio", "peak memory", "remark",
 )  # fmt: skip
 
 _NOTES = """\
@@ -34,6 +34,13 @@ edges (cascades). **SQLite** inserts the same rows into tables without any index
 `synchronous=FULL` (import), selects them (snapshot), or finds the descendants with a recursive query over an indexed
 table in memory (cascades). Both do less: no support groups, no history, no impacts, nothing written by a cascade. The
 ratios say what those promises cost.
+
+**restore** is the request that says that a root is right again, after it fell and the worker had looked at what was in
+doubt: every node that rested on it is looked at, in order, and every status must be Valid again.
+
+**outbox**: events of one fleet in one process, each of them a second look at a node whose base confidence changed and
+at its dependent, with a run and two decisions recorded. **huey** drains as many tasks that do nothing from its SQLite
+storage (`fsync=True`), one worker; latency is from the end of the write to the moment at which the work is done.
 """
 
 
@@ -61,7 +68,7 @@ def markdown(rows: Sequence[Row], facts: dict[str, Any]) -> str:
     lines += ["Written by `python -m bench`. Times of another machine differ; ratios less so.", ""]
     lines += [", ".join(f"{name}: {value}" for name, value in facts.items()), ""]
     lines += _busy(facts)
-    lines += [_line(_HEAD), _line(["---"] * 2 + ["---:"] * 9 + ["---"])]
+    lines += [_line(_HEAD), _line(["---"] * 2 + ["---:"] * 11 + ["---"])]
     lines += [_line(_cells(row)) for row in rows]
     lines += ["", *_linearity(rows), *_memory(rows), "", _NOTES]
     return "\n".join(lines)
@@ -82,8 +89,9 @@ def within_limit(rows: Sequence[Row]) -> bool:
 
 def shapes_of(rows: Sequence[Row]) -> dict[str, list[Row]]:
     """The rows of each shape, smallest first."""
-    names = {shape.name for shape in SHAPES}
-    return {name: list(group) for name, group in groupby(rows, lambda row: row.scenario) if name in names}
+    names = {shape.name + suffix for shape in SHAPES for suffix in ("", " restored")}
+    by_name = sorted(rows, key=lambda row: row.scenario)
+    return {name: list(group) for name, group in groupby(by_name, lambda row: row.scenario) if name in names}
 
 
 def _busy(facts: dict[str, Any]) -> list[str]:
@@ -94,6 +102,7 @@ def _busy(facts: dict[str, Any]) -> list[str]:
 
 def _linearity(rows: Sequence[Row]) -> list[str]:
     tells = {shape.name: shape.tells for shape in SHAPES}
+    tells |= {f"{name} restored": "looks at more than what fell" for name in tells}
     return [
         f"- {name}: {group[-1].edges / group[0].edges:.1f} times the edges take "
         f"{group[-1].ours / group[0].ours:.1f} times as long (would show {tells[name]})."
@@ -121,6 +130,8 @@ def _cells(row: Row) -> list[str]:
         _ratio(row.ours, row.networkx),
         seconds(row.sqlite),
         _ratio(row.ours, row.sqlite),
+        seconds(row.huey),
+        _ratio(row.ours, row.huey),
         "" if row.memory is None else f"{row.memory:,.0f} MiB",
         row.remark,
     ]

@@ -9,9 +9,13 @@ from bench import graphs
 from bench.graphs import Shape
 from bench.measure import Server, median_of, server, timed
 from bench.peers import Reach, sqlite_floor
+from bench.queues import drain_huey, drain_outbox, latency_huey, latency_outbox
 
 _EXPECTED = {"emacs-common": (327_836, {"Invalid": 428, "PotentiallyStale": 14})}
 """Roots of the Debian graph whose outcome is known, with the number of edges the graph is known by."""
+
+_RESTORED = ("tex-common", "emacs-common", "perl-base", "python3-minimal", "fonts-dejavu-core")
+"""Further roots of the Debian graph that fall and are restored."""
 
 _SHORT = 1.0
 """Seconds below which a cascade is measured five times, each on a new copy of its graph; the median counts."""
@@ -33,6 +37,8 @@ class Row(NamedTuple):
     memory: float | None
     """Most memory the server process held, from its start to the end of the scenario."""
     remark: str = ""
+    huey: float | None = None
+    """The same number of tasks in a task queue on SQLite."""
 
     @property
     def per_edge(self) -> float:
@@ -68,6 +74,8 @@ class Bench:
             "cascade": self.cascade,
             "small": self.small_cascades,
             "snapshot": self.snapshot,
+            "restore": self.restore,
+            "outbox": lambda: outbox_rows(self._folder, self._quick),
         } | shapes
 
     def import_graph(self) -> Iterator[Row]:
@@ -119,6 +127,31 @@ class Bench:
         remark = f"{size / 2**20:,.0f} MiB"
         yield Row("snapshot", self._name, whole.nodes, whole.edges, seconds, None, floor.select, memory, remark)
 
+    def restore(self) -> Iterator[Row]:
+        """Hubs of the package graph that fall, and are right again: the look at everything that rested on them.
+
+        Without contradictions and replacements, with which the graph is not coherent: then every status has to be Valid
+        again at the end.
+        """
+        file = graphs.write(graphs.supports_of(self._file), self._folder / "supports.ndjson")
+        coherent = self._folder / "coherent.db"
+        with server(keep=coherent) as running:
+            running.import_file(file)
+        reach = self._reachable()
+        for root in [reach.hub(), *(known for known in _RESTORED if reach.networkx(known))]:
+            with server(coherent) as running:
+                fallen = running.invalidate(root)["counts"]["byStatus"]
+                drained, _ = timed(running.wait_until_drained)
+                seconds, report = timed(lambda s=running, r=root: s.correct(r))  # type: ignore[misc]
+                running.wait_until_drained()
+                left = running.statuses("Invalid") + running.statuses("PotentiallyStale")
+                memory = running.peak_memory()
+            if left:
+                raise AssertionError(f"{root}: {left} nodes are not Valid again")
+            outcomes = report["counts"]["byOutcome"]
+            remark = f"{_said(fallen)}; drained in {drained:,.2f} s; {_said(outcomes)}"
+            yield _cascade_row("restore", root, root, reach, Measured(seconds, memory, remark))
+
     @property
     def _name(self) -> str:
         return self._file.name.split(".")[0]
@@ -131,12 +164,12 @@ class Bench:
             for shared in [sizes] if self._quick else [[size] for size in sizes]:
                 with server() as running:
                     for size in shared:
-                        yield self._shape(shape, size, running)
+                        yield from self._shape(shape, size, running)
                         running.use_new_graph()
 
         return run
 
-    def _shape(self, shape: Shape, size: int, running: Server) -> Row:
+    def _shape(self, shape: Shape, size: int, running: Server) -> Iterator[Row]:
         file = graphs.write(shape.lines(size), self._folder / f"{shape.name}.ndjson")
         reach = Reach(graphs.edges_of(file))
         loading, _ = timed(lambda: running.import_file(file))
@@ -148,11 +181,15 @@ class Bench:
             seconds, report = timed(lambda: running.invalidate("n0"))
             taken.append(seconds)
             _check(f"{shape.name} of {size}", report, shape.nodes(size))
+            running.wait_until_drained()
+        restored, looked = timed(lambda: running.correct("n0"))
+        if looked["counts"]["byOutcome"] != {"Restored": shape.nodes(size)}:
+            raise AssertionError(f"{shape.name} of {size}: {looked['counts']} instead of all restored")
         memory = running.peak_memory()
         remark = f"import {loading:,.1f} s" + (f"; median of {len(taken)}" if len(taken) > 1 else "")
-        row = _cascade_row(shape.name, f"{size:,}", "n0", reach, Measured(median(taken), memory, remark))
+        yield _cascade_row(shape.name, f"{size:,}", "n0", reach, Measured(median(taken), memory, remark))
+        yield _cascade_row(f"{shape.name} restored", f"{size:,}", "n0", reach, Measured(restored, memory, ""))
         reach.close()
-        return row
 
     def _reachable(self) -> Reach:
         self._reach = self._reach or Reach(self._edges)
@@ -172,6 +209,20 @@ class Bench:
                 "import", self._name, added["nodes"], added["edges"], seconds, build, floor.insert, memory, remark
             )
         return self._import
+
+
+def outbox_rows(folder: Path, quick: bool) -> Iterator[Row]:
+    """Events of one fleet, each a second look at a node and its dependent; huey's tasks do nothing."""
+    for count in [100, 200, 400] if quick else [1_000, 2_000, 4_000]:
+        ours = drain_outbox(folder / f"outbox-{count}.db", count)
+        huey = drain_huey(folder / f"huey-{count}.db", count)
+        said = f"{count / ours:,.0f} events a second, huey {count / huey:,.0f}"
+        yield Row("outbox", f"{count:,} events", count, count, ours, None, None, None, said, huey)
+    repeats = 20 if quick else 100
+    ours = latency_outbox(folder / "latency.db", repeats)
+    huey = latency_huey(folder / "latency-huey.db", repeats)
+    said = f"commit to handled, median of {repeats}"
+    yield Row("outbox", "latency", 2, 1, ours, None, None, None, said, huey)
 
 
 def _cascade_row(scenario: str, case: str, root: str, reach: Reach, measured: Measured) -> Row:

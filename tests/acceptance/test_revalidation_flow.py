@@ -138,7 +138,7 @@ def test_bad_requests_name_the_field(scope: httpx.Client) -> None:
         ("/revalidations", {"graphId": graph, "corrections": [{"content": "x"}]}, "/corrections/0/key"),
         (
             "/revalidations",
-            {"graphId": graph, "rootKeys": ["a"], "effectiveTime": "2999-01-01T00:00:00Z"},
+            {"graphId": graph, "rootKeys": ["a"], "effectiveTime": later},
             "/effectiveTime",
         ),
         (f"/reviews/{unknown}/decision", {"decision": "Perhaps", "decidedBy": "ana"}, "/decision"),
