@@ -13,7 +13,7 @@ from rich.text import Text
 from rich.tree import Tree
 
 from app.cli.words import EDGE_WORDS, STATUS_STYLE
-from app.demo.story import ASKED, REASON, ROOT, Story
+from app.demo.story import ASKED, CORRECTION, REASON, ROOT, Story
 from app.domain.models import MemoryEdge, MemoryNode
 
 _KINDS = ("Episode", "Rule", "Fact", "Reflection", "Plan")
@@ -31,6 +31,7 @@ def tell(story: Story, console: Console) -> None:
         ("What stayed, though the loss came close", _standing(story)),
         ("Why, for one of them", _cause(story)),
         ("The memory as it was before", _before(story)),
+        ("The right document comes in", _again(story)),
         ("Go on from here", _next()),
     ]
     for number, (title, body) in enumerate(parts, 1):
@@ -182,10 +183,28 @@ def _before(story: Story) -> Iterator[RenderableType]:
     )
 
 
+def _again(story: Story) -> Iterator[RenderableType]:
+    yield Text(f"“{CORRECTION}”", "italic")
+    yield Text.assemble("The agent says so, with the new content: ", (f"revalidate {ROOT}", "bold"))
+    counts = story.corrected.by_outcome
+    yield Text.assemble(
+        "What rested on it is looked at again, in order, and only as far as anything differs: ",
+        (f"{counts['Restored']} are restored", "green"),
+        f", {counts.get('RemainsValid', 0)} remain valid.",
+    )
+    if story.waiting:
+        yield "What no rule can decide waits for a person, with its ground:"
+    for item in story.waiting:
+        node = story.nodes[item.review.memory_node_id]
+        grounds = "; ".join(f"{edge.name} ({edge.status})" for edge in item.grounds)
+        yield _item("?", "yellow", node, f"{item.review.review_reason}. Its sources: {grounds}")
+
+
 def _next() -> Iterator[RenderableType]:
     yield "The same graph in a database of your own, and the same invalidation:"
     yield Text("  memory-graph demo --lines | memory-graph import - --graph demo", "bold")
     yield Text(f"  memory-graph invalidate demo {ROOT} --reason 'wrong PDF'", "bold")
+    yield Text(f"  memory-graph revalidate demo {ROOT}", "bold")
     yield "The HTTP API, with its documentation at http://127.0.0.1:8000/docs:"
     yield Text("  memory-graph serve", "bold")
 

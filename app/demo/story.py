@@ -10,8 +10,9 @@ from uuid import UUID, uuid4
 from app.demo import MEMORY
 from app.domain.models import NOBODY, Impact, MemoryEdge, MemoryNode, Principal
 from app.schemas import NewGraph, NewInvalidation
-from app.services import exchange, invalidate, runs, snapshot
-from app.services.reports import Report, Staleness
+from app.schemas.revalidation import Correction, NewRevalidation
+from app.services import exchange, invalidate, revalidate, reviews, runs, snapshot
+from app.services.reports import OpenReview, Report, RevalidationReport, Staleness
 from app.services.staleness import staleness
 from app.settings import Settings
 from app.store.ports import Store
@@ -20,6 +21,7 @@ from app.wiring import open_store
 
 ROOT = "price-list"
 REASON = "Marketing sent the wrong PDF: it is last year's price list."
+CORRECTION = "Marketing sent the price list of this year."
 ASKED = "plan-contract"
 """The node about which the story asks why it is not Valid."""
 
@@ -39,6 +41,10 @@ class Story(NamedTuple):
     then: dict[UUID, MemoryNode]
     """The snapshot of ``imported_at``, read after the invalidation."""
     changed: list[snapshot.Change[MemoryNode]]
+    corrected: RevalidationReport
+    """The root is right again: what the look at everything that rested on it came to."""
+    waiting: list[OpenReview]
+    """What waits for a person after that."""
 
     def by_key(self, key: str) -> MemoryNode:
         return next(node for node in self.nodes.values() if node.key == key)
@@ -81,7 +87,33 @@ def _play(store: Store, who: Principal) -> Story:
     with snapshot.diff(store, who, graph_id, imported_at, invalidated_at) as found:
         changed = list(found.nodes)
     then, _, _ = _known(store, who, graph_id, imported_at)
-    return Story(nodes, edges, now, imported_at, invalidated_at, seconds, report, why, path, then, changed)
+    corrected = _correct(store, who, graph_id)
+    with store.read(who) as view:
+        waiting = reviews.page(view, kind="Review", graph_id=graph_id, limit=100, cursor=None).items
+    return Story(
+        nodes,
+        edges,
+        now,
+        imported_at,
+        invalidated_at,
+        seconds,
+        report,
+        why,
+        path,
+        then,
+        changed,
+        corrected,
+        waiting,
+    )
+
+
+def _correct(store: Store, who: Principal, graph_id: UUID) -> RevalidationReport:
+    right = Correction(key=ROOT, content=CORRECTION)
+    with store.write(who) as uow:
+        body = NewRevalidation(graph_id=graph_id, corrections=[right], reason=CORRECTION)
+        report = revalidate.revalidate(uow, body)
+        uow.commit()
+    return report
 
 
 def _known(

@@ -171,6 +171,7 @@ def handle(uow: UnitOfWork, event: ClaimedEvent, budget: Budget) -> bool:
         scope = Scope(uow.revalidations.scope(run.run_id))
     if event.event_type == "InvalidationCompleted":
         uow.reviews.close_fallen(event.subject_id, uow.stamp)
+        uow.reviews.open_requested(event.subject_id, uow.stamp)  # where the procedure was called by itself
     if scope.pending and _leave_to_newer(uow, run, scope, event.outbox_event_id):
         return True
     look(uow, run, scope, budget)

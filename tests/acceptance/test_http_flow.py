@@ -13,6 +13,7 @@ import pytest
 from tests.acceptance.server import (
     NDJSON,
     Json,
+    Nursery,
     Server,
     export,
     fresh_key,
@@ -43,6 +44,13 @@ ROWS: list[Json] = [
 ]
 COUNTS = {"rules": 1, "nodes": 7, "edges": 6, "assertions": 7, "evidence": 1}
 NOTHING = dict.fromkeys(COUNTS, 0)
+
+
+@pytest.fixture(scope="module")
+def server(nursery: Nursery, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
+    """A server that does nothing but what it is asked: no worker changes nodes between two looks of a test."""
+    with nursery.running(tmp_path_factory.mktemp("data") / "memory.db", "--worker", "none") as running:
+        yield running
 
 
 @pytest.fixture

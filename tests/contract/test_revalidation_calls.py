@@ -493,6 +493,47 @@ def test_a_correction_does_not_outlive_a_new_invalidation(graph: GraphBuilder) -
     assert graph.statuses() == {"b": "Invalid"}
 
 
+# Replacement
+
+
+def test_what_a_fallen_node_replaced_is_looked_at_and_falls_again_when_that_is_right_again(graph: GraphBuilder) -> None:
+    graph.load(*(node(key) for key in ("old", "new", "plan")), edge("old", "plan"))
+    new = NewEdge(graph_id=graph.graph_id, source="new", target="old", edge_type="Supersedes")
+    graph.write(lambda uow: edges.create(uow, new))
+    drain(graph)
+    assert graph.statuses() == {"old": "Invalid", "plan": "Invalid"}
+
+    graph.invalidate("new")
+    drain(graph)
+    assert graph.statuses() == {"new": "Invalid"}
+
+    report = correct(graph, "new")
+    assert found(report) == {"new": "Restored", "old": "StillInvalid", "plan": "StillInvalid"}
+    assert graph.statuses() == {"old": "Invalid", "plan": "Invalid"}
+    drain(graph)
+    assert graph.statuses() == {"old": "Invalid", "plan": "Invalid"}
+
+
+def test_replacements_are_followed_through_chains(graph: GraphBuilder) -> None:
+    """c replaces b, which replaces a. Of the three only c stands; without it b does, and a stays replaced."""
+    graph.load(*(node(key) for key in "abc"))
+    for source, target in (("b", "a"), ("c", "b")):
+        new = NewEdge(graph_id=graph.graph_id, source=source, target=target, edge_type="Supersedes")
+        graph.write(lambda uow, new=new: edges.create(uow, new))
+    drain(graph)
+    assert graph.statuses() == {"a": "Invalid", "b": "Invalid"}
+
+    graph.invalidate("c")
+    drain(graph)
+    assert graph.statuses() == {"a": "Invalid", "c": "Invalid"}
+    graph.invalidate("b")
+    drain(graph)
+    assert graph.statuses() == {"b": "Invalid", "c": "Invalid"}
+    correct(graph, "c")
+    drain(graph)
+    assert graph.statuses() == {"a": "Invalid", "b": "Invalid"}
+
+
 # Tasks
 
 

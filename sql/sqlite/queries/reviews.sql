@@ -5,7 +5,7 @@ INSERT INTO Reviews (ReviewId, TenantId, FleetId, GraphId, MemoryNodeId, ReviewK
 VALUES (:review_id, :tenant_id, :fleet_id, :graph_id, :memory_node_id, 'Review', 'Requested', NULL, :opened_at);
 
 -- name: reviews_asked_by_run
--- The roots that a caller's own request left PotentiallyStale; an open review on one is now the caller's.
+-- The roots that a caller's own request left PotentiallyStale and that still are; an open review is now the caller's.
 SELECT i.MemoryNodeId, n.GraphId, v.ReviewId
 FROM InvalidationRuns AS u
 JOIN InvalidationRequests AS q
@@ -17,6 +17,7 @@ LEFT JOIN Reviews AS v
     ON v.MemoryNodeId = i.MemoryNodeId AND v.TenantId = i.TenantId AND v.FleetId = i.FleetId AND v.ClosedAt IS NULL
 WHERE u.InvalidationRunId = :run_id AND u.TenantId = :tenant_id AND u.FleetId = :fleet_id
   AND q.RequestedStatus = 1 AND q.IsDerived = 0 AND i.NewStatus = 1 AND i.Outcome <> 'SkippedPinned'
+  AND n.Status = 1
 ORDER BY i.MemoryNodeId;
 
 -- name: review_find

@@ -12,7 +12,7 @@ VALUES (@review_id, @tenant_id, @fleet_id, @graph_id, @memory_node_id, 'Review',
         LOWER(CONVERT(CHAR(36), @review_id)));
 
 -- name: reviews_asked_by_run
--- The roots that a caller's own request left PotentiallyStale; an open review on one is now the caller's.
+-- The roots that a caller's own request left PotentiallyStale and that still are; an open review is now the caller's.
 SELECT i.MemoryNodeId, n.GraphId, v.ReviewId
 FROM dbo.InvalidationRuns AS u
 JOIN dbo.InvalidationRequests AS q
@@ -24,6 +24,7 @@ LEFT JOIN dbo.Reviews AS v
     ON v.MemoryNodeId = i.MemoryNodeId AND v.TenantId = i.TenantId AND v.FleetId = i.FleetId AND v.ClosedAt IS NULL
 WHERE u.InvalidationRunId = @run_id AND u.TenantId = @tenant_id AND u.FleetId = @fleet_id
   AND q.RequestedStatus = 1 AND q.IsDerived = 0 AND i.NewStatus = 1 AND i.Outcome <> 'SkippedPinned'
+  AND n.Status = 1
 ORDER BY i.MemoryNodeIdText;
 
 -- name: review_find
