@@ -91,6 +91,8 @@ def delete(uow: UnitOfWork, node_id: UUID, if_match: int | None) -> None:
     for edge in uow.edges.of_node(node_id):
         other = edge.source_node_id if edge.target_node_id == node_id else edge.target_node_id
         uow.outbox.add("EdgeRemoved", other, uow.stamp)
+    uow.reviews.close(node_id, "Resolved", uow.stamp)
+    uow.looks.stand([], [node_id], uow.stamp)
     uow.nodes.delete(node_id)
 
 

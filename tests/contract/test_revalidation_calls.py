@@ -453,6 +453,17 @@ def test_a_review_closes_by_itself_when_the_ground_is_back(doubted: GraphBuilder
     assert (closed.resolution, closed.closed_at is not None) == ("Resolved", True)
 
 
+def test_a_review_ends_with_its_node(doubted: GraphBuilder) -> None:
+    review_id = review_of(doubted, "c").review.review_id
+    doubted.write(lambda uow: nodes.delete(uow, doubted.id("c"), None))
+    assert queue(doubted) == []
+    with pytest.raises(NotFound):
+        decide(doubted, review_id, "Accept")
+    doubted.load(node("c"))  # another node, with the same id
+    drain(doubted)
+    assert queue(doubted) == []
+
+
 def test_a_review_closes_by_itself_when_a_cascade_takes_the_node(doubted: GraphBuilder) -> None:
     doubted.load(node("n"), edge("n", "c"))
     doubted.invalidate("n")
