@@ -399,6 +399,7 @@ def test_idempotency_key_of_every_kind_of_write(client: httpx.Client, graph: str
         ("POST", "/memory-assertions", {"memoryNodeId": e, "content": "once"}),
         ("POST", "/source-rules", {"name": fresh_key(), "version": "1"}),
         ("POST", "/invalidations", {"rootNodeIds": [e], "reason": "once"}),
+        ("POST", "/revalidations", {"rootNodeIds": [e], "reason": "once"}),
         ("DELETE", f"/memory-nodes/{e}", None),
     ]
     for method, path, body in writes:
@@ -811,7 +812,24 @@ def owned(server: Server) -> Iterator[dict[str, str]]:
             "evidenceReferenceId": evidence["evidenceReferenceId"],
             "sourceRuleId": rules[0]["sourceRuleId"],
             "runId": run["runId"],
+            **_waiting(client, graph),
         }
+
+
+def _waiting(client: httpx.Client, graph: str) -> dict[str, str]:
+    """A review, a task, an event and a subscription."""
+    doubt = {"graphId": graph, "rootKeys": ["e"], "reason": "who knows", "status": "PotentiallyStale"}
+    ok(client.post("/invalidations", json=doubt), 201)
+    asking = new_graph(client, revalidationMode="agent")
+    load(client, asking, {"kind": "node", "key": "a"})
+    ok(client.post("/revalidations", json={"graphId": asking, "wholeGraph": True}), 201)
+    hook = ok(client.post("/webhooks", json={"url": "http://127.0.0.1:9/none"}), 201)
+    return {
+        "reviewId": pages(client, "/reviews")[0]["reviewId"],
+        "taskId": pages(client, "/revalidation-tasks")[0]["taskId"],
+        "outboxEventId": str(pages(client, "/outbox")[0]["outboxEventId"]),
+        "webhookId": hook["webhookId"],
+    }
 
 
 @pytest.mark.parametrize("scope", ["fleet", "tenant"])
@@ -832,7 +850,8 @@ def test_others_find_nothing(server: Server, client: httpx.Client, owned: dict[s
                 assert answer.status_code == 404, (method, template, answer.text)
                 problem(answer, 404)
                 tried += 1
-        for name in ("memory-graphs", "source-rules", "invalidations"):
+        lists = ("memory-graphs", "source-rules", "invalidations", "revalidations", "reviews", "revalidation-tasks")
+        for name in (*lists, "outbox", "webhooks"):
             assert pages(other, f"/{name}") == []
         for query in (
             f"/memory-nodes?graphId={owned['graphId']}",
@@ -842,6 +861,8 @@ def test_others_find_nothing(server: Server, client: httpx.Client, owned: dict[s
         ):
             problem(other.get(query), 404)
         problem(other.post("/invalidations", json={"rootNodeIds": [owned["memoryNodeId"]], "reason": "r"}), 404)
+        problem(other.post("/revalidations", json={"rootNodeIds": [owned["memoryNodeId"]]}), 404)
+        assert ok(other.post("/revalidation-tasks/claim", json={"owner": "eve", "limit": 100}), 201)["items"] == []
     assert tried >= 25
     assert export(client, owned["graphId"]) == before
     assert ok(client.get(f"/source-rules/{owned['sourceRuleId']}"))

@@ -52,9 +52,13 @@ class Looks:
         self._session.execute_many("look_add", [{"memory_node_id": id_} for id_ in node_ids])
         return self
 
-    def region(self, effective_time: datetime) -> list[Link]:
-        """Every active edge but contradictions that leads on from the nodes."""
-        return self._session.rows(Link, "look_region", effective_time=effective_time)
+    def links_into(self, effective_time: datetime) -> list[Link]:
+        """What the nodes rest on: active edges into them, contradictions aside."""
+        return self._session.rows(Link, "look_links_into", effective_time=effective_time)
+
+    def links_from(self, effective_time: datetime) -> list[Link]:
+        """What rests on the nodes: active edges from them, contradictions aside."""
+        return self._session.rows(Link, "look_links_from", effective_time=effective_time)
 
     def subjects(self) -> dict[UUID, Subject]:
         """The nodes, those that are still there."""

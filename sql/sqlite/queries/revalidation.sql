@@ -170,21 +170,19 @@ WHERE EXISTS (SELECT 1
 ORDER BY p.OutboxEventId
 LIMIT 1;
 
--- name: look_region
--- Every active edge but contradictions that leads on from the nodes, by its ends: what orders a look at them.
-WITH RECURSIVE Reached (MemoryNodeId) AS (
-    SELECT w.MemoryNodeId
-    FROM LookNodes AS w
-    UNION
-    SELECT e.TargetNodeId
-    FROM Reached AS r
-    JOIN ActiveEdges AS e ON e.SourceNodeId = r.MemoryNodeId
-    WHERE e.TenantId = :tenant_id AND e.FleetId = :fleet_id AND e.EdgeType <> 'Contradicts'
-      AND e.ActiveFrom <= :effective_time AND e.ActiveTo > :effective_time
-)
+-- name: look_links_into
+-- What the nodes rest on: their active in-edges, contradictions aside, by their ends.
 SELECT e.SourceNodeId, e.TargetNodeId
-FROM Reached AS r
-CROSS JOIN ActiveEdges AS e ON e.SourceNodeId = r.MemoryNodeId
+FROM LookNodes AS w
+CROSS JOIN ActiveEdges AS e ON e.TargetNodeId = w.MemoryNodeId
+WHERE e.TenantId = :tenant_id AND e.FleetId = :fleet_id AND e.EdgeType <> 'Contradicts'
+  AND e.ActiveFrom <= :effective_time AND e.ActiveTo > :effective_time;
+
+-- name: look_links_from
+-- What rests on the nodes: their active out-edges, contradictions aside, by their ends.
+SELECT e.SourceNodeId, e.TargetNodeId
+FROM LookNodes AS w
+CROSS JOIN ActiveEdges AS e ON e.SourceNodeId = w.MemoryNodeId
 WHERE e.TenantId = :tenant_id AND e.FleetId = :fleet_id AND e.EdgeType <> 'Contradicts'
   AND e.ActiveFrom <= :effective_time AND e.ActiveTo > :effective_time;
 

@@ -6,7 +6,7 @@ DECLARE @after_id UNIQUEIDENTIFIER, @before_time DATETIME2(6), @by_run_id UNIQUE
         @invalidation_run_id UNIQUEIDENTIFIER, @limit BIGINT, @memory_node_id UNIQUEIDENTIFIER, @old_status TINYINT,
         @opened_at DATETIME2(6), @outbox_event BIGINT, @outcome VARCHAR(20), @reason NVARCHAR(4000),
         @requested_at DATETIME2(6), @rows NVARCHAR(MAX), @run_id UNIQUEIDENTIFIER, @run_status VARCHAR(20),
-        @source_rule_id UNIQUEIDENTIFIER, @tenant_id UNIQUEIDENTIFIER, @Distance INT, @Found INT;
+        @source_rule_id UNIQUEIDENTIFIER, @tenant_id UNIQUEIDENTIFIER;
 
 -- name: revalidation_insert
 INSERT INTO dbo.RevalidationRuns (RevalidationRunId, TenantId, FleetId, Cause, InvalidationRunId, Reason, EffectiveTime,
@@ -187,35 +187,21 @@ WHERE EXISTS (SELECT 1
               WHERE w.SessionId = @@SPID)
 ORDER BY p.OutboxEventId;
 
--- name: look_region
--- Every active edge but contradictions that leads on from the nodes, by its ends: what orders a look at them. A recursive
--- query here knows UNION ALL only, which walks a graph path by path; so the walk is a loop.
-DELETE FROM dbo.WalkNodes WHERE WalkNodes.SessionId = @@SPID;
-INSERT INTO dbo.WalkNodes (SessionId, MemoryNodeId, Distance)
-SELECT @@SPID, w.MemoryNodeId, 0
-FROM dbo.LookNodes AS w
-WHERE w.SessionId = @@SPID;
-SET @Distance = 0;
-SET @Found = 1;
-WHILE @Found > 0
-BEGIN
-    SET @Distance = @Distance + 1;
-    INSERT INTO dbo.WalkNodes (SessionId, MemoryNodeId, Distance)
-    SELECT DISTINCT @@SPID, e.TargetNodeId, @Distance
-    FROM dbo.WalkNodes AS r
-    JOIN dbo.ActiveEdges AS e ON e.TenantId = @tenant_id AND e.FleetId = @fleet_id AND e.SourceNodeId = r.MemoryNodeId
-    WHERE r.SessionId = @@SPID AND r.Distance = @Distance - 1 AND e.EdgeType <> 'Contradicts'
-      AND e.ActiveFrom <= @effective_time AND e.ActiveTo > @effective_time
-      AND NOT EXISTS (SELECT 1
-                      FROM dbo.WalkNodes AS o
-                      WHERE o.SessionId = @@SPID AND o.MemoryNodeId = e.TargetNodeId)
-    OPTION (LOOP JOIN);
-    SET @Found = @@ROWCOUNT;
-END;
+-- name: look_links_into
+-- What the nodes rest on: their active in-edges, contradictions aside, by their ends.
 SELECT e.SourceNodeId, e.TargetNodeId
-FROM dbo.WalkNodes AS r
-JOIN dbo.ActiveEdges AS e ON e.TenantId = @tenant_id AND e.FleetId = @fleet_id AND e.SourceNodeId = r.MemoryNodeId
-WHERE r.SessionId = @@SPID AND e.EdgeType <> 'Contradicts'
+FROM dbo.LookNodes AS w
+JOIN dbo.ActiveEdges AS e ON e.TargetNodeId = w.MemoryNodeId
+WHERE w.SessionId = @@SPID AND e.TenantId = @tenant_id AND e.FleetId = @fleet_id AND e.EdgeType <> 'Contradicts'
+  AND e.ActiveFrom <= @effective_time AND e.ActiveTo > @effective_time
+OPTION (LOOP JOIN);
+
+-- name: look_links_from
+-- What rests on the nodes: their active out-edges, contradictions aside, by their ends.
+SELECT e.SourceNodeId, e.TargetNodeId
+FROM dbo.LookNodes AS w
+JOIN dbo.ActiveEdges AS e ON e.SourceNodeId = w.MemoryNodeId
+WHERE w.SessionId = @@SPID AND e.TenantId = @tenant_id AND e.FleetId = @fleet_id AND e.EdgeType <> 'Contradicts'
   AND e.ActiveFrom <= @effective_time AND e.ActiveTo > @effective_time
 OPTION (LOOP JOIN);
 
