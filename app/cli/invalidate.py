@@ -7,14 +7,11 @@ import typer
 from app.api.reports import show_report
 from app.api.wire import dumps
 from app.cli.options import NIL, DatabaseUrl, EffectiveTime, Fleet, Graph, NodeIds, Tenant
-from app.cli.session import known_graph, opened
+from app.cli.session import committed, known_graph, opened
 from app.domain.models import Principal
 from app.schemas import NewInvalidation
 from app.schemas.fields import Lowered, Policy, Propagation
 from app.services import invalidate as service
-from app.services.reports import Report
-from app.services.retrying import retrying
-from app.store.ports import Store
 
 
 def invalidate(
@@ -61,7 +58,11 @@ def invalidate(
             override_pinned=override_pinned,
             dry_run=dry_run,
         )
-        report = service.plan(store, who, body) if dry_run else _carry_out(store, who, body)
+        report = (
+            service.plan(store, who, body)
+            if dry_run
+            else committed(store, who, lambda uow: service.invalidate(uow, body))
+        )
         if as_json:
             typer.echo(dumps(show_report(report)).decode())
             return
@@ -69,13 +70,3 @@ def invalidate(
 
         with store.read(who) as view:
             print_report(view, report, limit)
-
-
-def _carry_out(store: Store, who: Principal, body: NewInvalidation) -> Report:
-    def transaction() -> Report:
-        with store.write(who) as uow:
-            report = service.invalidate(uow, body)
-            uow.commit()
-        return report
-
-    return retrying(transaction)

@@ -6,12 +6,11 @@ import typer
 
 from app.api.wire import dumps
 from app.cli.options import NIL, DatabaseUrl, Fleet, Tenant
-from app.cli.session import opened
+from app.cli.session import committed, opened
 from app.cli.words import printable
 from app.domain.errors import Conflict
 from app.domain.models import OutboxEvent, Principal
 from app.services import outbox as service
-from app.services.retrying import retrying
 from app.store.ports import Store
 
 
@@ -60,13 +59,8 @@ def _all(store: Store, who: Principal, state: str) -> list[OutboxEvent]:
 
 
 def _retry(store: Store, who: Principal, number: int) -> None:
-    def transaction() -> None:
-        with store.write(who) as uow:
-            service.retry(uow, number)
-            uow.commit()
-
     try:
-        retrying(transaction)
+        committed(store, who, lambda uow: service.retry(uow, number))
     except Conflict as error:
         raise typer.BadParameter(error.detail, param_hint="--retry") from error
 

@@ -7,14 +7,12 @@ import typer
 from app.api.reports import show_revalidation
 from app.api.wire import dumps
 from app.cli.options import NIL, DatabaseUrl, Fleet, Graph, NodeIds, Tenant
-from app.cli.session import known_graph, opened
+from app.cli.session import committed, known_graph, opened
 from app.cli.words import STATUS_STYLE, printable
 from app.domain.models import Principal
 from app.schemas.revalidation import NewRevalidation
 from app.services import revalidate as service
 from app.services.reports import RevalidationReport
-from app.services.retrying import retrying
-from app.store.ports import Store
 from app.store.unit import View
 
 
@@ -45,22 +43,12 @@ def revalidate(
         body = NewRevalidation(
             graph_id=graph_id, root_node_ids=ids, root_keys=keys or [], keys=look, whole_graph=everything, reason=reason
         )
-        report = _carry_out(store, who, body)
+        report = committed(store, who, lambda uow: service.revalidate(uow, body))
         if as_json:
             typer.echo(dumps(show_revalidation(report)).decode())
             return
         with store.read(who) as view:
             _show(view, report, limit)
-
-
-def _carry_out(store: Store, who: Principal, body: NewRevalidation) -> RevalidationReport:
-    def transaction() -> RevalidationReport:
-        with store.write(who) as uow:
-            report = service.revalidate(uow, body)
-            uow.commit()
-        return report
-
-    return retrying(transaction)
 
 
 def _show(view: View, report: RevalidationReport, limit: int) -> None:

@@ -1,19 +1,23 @@
 """From the options of a command to a store and a graph."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from typing import TypeVar
 from uuid import UUID
 
 from sqlalchemy.engine import make_url
 
 from app.cli.faults import Refused
 from app.domain.errors import Busy
-from app.domain.models import MemoryGraph
+from app.domain.models import MemoryGraph, Principal
 from app.services import graphs
+from app.services.retrying import retrying
 from app.settings import Settings
 from app.store.ports import Store
-from app.store.unit import View
+from app.store.unit import UnitOfWork, View
 from app.wiring import open_store
+
+Result = TypeVar("Result")
 
 _PAGE = 1000
 _NAMED = 10
@@ -45,6 +49,18 @@ def _check(store: Store, database_url: str) -> None:
 def shown_url(database_url: str) -> str:
     """The URL without its password."""
     return make_url(database_url).render_as_string(hide_password=True)
+
+
+def committed(store: Store, who: Principal, work: Callable[[UnitOfWork], Result]) -> Result:
+    """Work in a transaction of its own, tried again where the store was busy."""
+
+    def transaction() -> Result:
+        with store.write(who) as uow:
+            result = work(uow)
+            uow.commit()
+        return result
+
+    return retrying(transaction)
 
 
 def known_graph(view: View, name_or_id: str) -> MemoryGraph:

@@ -74,41 +74,33 @@ class GroundEdge(Output):
     confidence: float
 
 
-class Review(Output):
+class _Waiting(Output):
+    ground: str | None
+    opened_at: Instant
+    closed_at: Instant | None
+    resolution: Literal["Accept", "Reject", "Supersede", "Correct", "Resolved"] | None
+    memory_node_id: Id
+    key: str | None
+    graph_id: Id
+    name: str
+    status: Status
+    confidence: float
+    grounds: list[GroundEdge]
+
+
+class Review(_Waiting):
     """A node that waits for a decision, with what it rests on now."""
 
     review_id: Id
     review_reason: ReviewReason | None
-    ground: str | None
-    opened_at: Instant
-    closed_at: Instant | None
-    resolution: Literal["Accept", "Reject", "Supersede", "Correct", "Resolved"] | None
-    memory_node_id: Id
-    key: str | None
-    graph_id: Id
-    name: str
-    status: Status
-    confidence: float
-    grounds: list[GroundEdge]
 
 
-class Task(Output):
+class Task(_Waiting):
     """A node that an agent is to re-derive, with what it rests on now."""
 
     task_id: Id
-    ground: str | None
-    opened_at: Instant
-    closed_at: Instant | None
-    resolution: Literal["Accept", "Reject", "Supersede", "Correct", "Resolved"] | None
     lease_owner: str | None
     lease_expires_at: Instant | None
-    memory_node_id: Id
-    key: str | None
-    graph_id: Id
-    name: str
-    status: Status
-    confidence: float
-    grounds: list[GroundEdge]
 
 
 class Tasks(Output):

@@ -49,15 +49,27 @@ class World:
 
     # what callers do
 
-    def invalidate(self, roots: Collection[str], at: int, *, status: int = INVALID, derived: bool = False) -> Report:
+    def invalidate(
+        self,
+        roots: Collection[str],
+        at: int,
+        *,
+        status: int = INVALID,
+        derived: bool = False,
+        policy: Policy | None = None,
+        propagation: Propagation | None = None,
+        override_pinned: bool = False,
+    ) -> Report:
+        """ "A graph has a default for `propagation` and `policy`; a request may choose otherwise" """
         report = cascade(
             self.nodes.values(),
             self.edges,
             roots,
             status=status,
             effective_time=at,
-            policy=self.policy,
-            propagation=self.propagation,
+            policy=policy or self.policy,
+            propagation=propagation or self.propagation,
+            override_pinned=override_pinned,
             derived_roots=derived,
         )
         self.nodes = dict(report.nodes)
@@ -80,6 +92,40 @@ class World:
     def accept(self, node_id: str, at: int) -> dict[str, Finding]:
         self.waiting.discard(node_id)
         return self._run({node_id: None}, {node_id: "Accepted"}, at)
+
+    # "the targets of edges added, changed or removed; nodes unpinned or whose base confidence changed"
+
+    def edge_added(self, edge: Edge, at: int) -> None:
+        changed = [edge]
+        if edge.type == SUPERSEDES:  # it "ends the support edges from B to A (`effectiveTo` = that time)"
+            against = [e for e in self.edges if (e.source, e.target) == (edge.target, edge.source)]
+            open_ = [e for e in against if e.type in NECESSARY | EVIDENTIAL and (e.effective_to or at + 1) > at]
+            self.edges = [replace(e, effective_to=at) if e in open_ else e for e in self.edges]
+            changed += open_
+        self.edges.append(edge)
+        self._name_targets(*changed)
+
+    def edge_changed(self, edge: Edge) -> None:
+        [old] = [e for e in self.edges if e.id == edge.id]
+        self.edges[self.edges.index(old)] = edge
+        self._name_targets(old, edge)
+
+    def edge_removed(self, edge_id: str) -> None:
+        [old] = [e for e in self.edges if e.id == edge_id]
+        self.edges.remove(old)
+        self._name_targets(old)
+
+    def unpinned(self, node_id: str) -> None:
+        self.nodes[node_id] = replace(self.nodes[node_id], pinned=False)
+        self.events.append({node_id: None})
+
+    def base_confidence_changed(self, node_id: str, base_confidence: float) -> None:
+        self.nodes[node_id] = replace(self.nodes[node_id], base_confidence=base_confidence)
+        self.events.append({node_id: None})
+
+    def _name_targets(self, *edges: Edge) -> None:
+        ends = {e.target for e in edges} | {e.source for e in edges if e.type == CONTRADICTS}
+        self.events.append(dict.fromkeys(sorted(ends)))
 
     def look_at_everything(self, at: int) -> dict[str, Finding]:
         return self._run(dict.fromkeys(self.nodes), {}, at)
