@@ -74,7 +74,8 @@ def _show(found: list[OutboxEvent], limit: int) -> None:
 
     table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="bold")
     table.add_column("event", justify="right")
-    for name in ("type", "state", "written"):
+    table.add_column("type", min_width=len("RevalidationRequested"))
+    for name in ("state", "written"):
         table.add_column(name)
     table.add_column("attempts", justify="right")
     table.add_column("last error", overflow="fold")

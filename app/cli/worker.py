@@ -54,7 +54,9 @@ def worker(
         work = Worker.of(settings, store)
         if drain:
             taken = work.drain()
-            typer.echo(f"{taken:,} events taken on; none is waiting that could be handled now.")
+            typer.echo(
+                f"{taken:,} {'event' if taken == 1 else 'events'} taken on; none waits that could be handled now."
+            )
             return
         stop = Event()
         for signal_number in (signal.SIGINT, signal.SIGTERM):

@@ -249,6 +249,44 @@ class TestInvalidate:
         assert set(_statuses(demo.ok("snapshot", "demo")).values()) == {"Valid"}
 
 
+class TestSecondLooks:
+    INVALIDATE = ("invalidate", "demo", "price-list", "--reason", "wrong file")
+
+    def test_a_worker_drains_what_waits(self, demo: Cli) -> None:
+        assert "Nothing waits" in demo.ok("outbox")
+        demo.ok(*self.INVALIDATE)
+        assert re.search(r"1 +InvalidationCompleted +Pending", demo.ok("outbox"))
+        assert "1 event taken on" in demo.ok("worker", "--drain")
+        assert "0 events taken on" in demo.ok("worker", "--drain")
+        assert "Nothing waits" in demo.ok("outbox")
+        done = json.loads(demo.ok("outbox", "--state", "Done", "--json"))
+        assert [event["eventType"] for event in done] == ["InvalidationCompleted", "RevalidationCompleted"]
+
+    def test_what_has_not_failed_is_not_tried_again(self, demo: Cli) -> None:
+        demo.ok(*self.INVALIDATE)
+        assert "has not failed" in demo.refused("outbox", "--retry", "1", code=2)
+        assert "not known" in demo.refused("outbox", "--retry", "99")
+        demo.ok("outbox", "--retry-dead")
+
+    def test_a_correction_tells_what_was_restored(self, demo: Cli) -> None:
+        demo.ok(*self.INVALIDATE)
+        demo.ok("worker", "--drain")
+        told = demo.ok("revalidate", "demo", "price-list", "--reason", "it was right")
+        assert "NeedsReview 2" in told
+        assert "Restored 7" in told
+        assert re.search(r"plan-contract +Restored +Valid \(was Invalid\)", told)
+        report = json.loads(demo.ok("revalidate", "demo", "--look", "pro-price", "--json"))
+        assert report["cause"] == "ByHand"
+        assert report["counts"] == {"byOutcome": {"NeedsReview": 1}}
+        # all but the pinned one
+        assert "19 nodes looked at" in demo.ok("revalidate", "demo", "--all", "--limit", "2")
+
+    def test_what_cannot_be_is_refused_in_a_line(self, demo: Cli) -> None:
+        assert "KEY, --id" in demo.refused("revalidate", "demo", code=2)
+        assert "nokey" in demo.refused("revalidate", "demo", "nokey")
+        assert "pinned" in demo.refused("revalidate", "demo", "globex-price")
+
+
 class TestSnapshot:
     def test_the_past_is_what_it_was(self, demo: Cli) -> None:
         stamp = _stamp(demo.ok("import", str(MEMORY), "--graph", "demo"))
