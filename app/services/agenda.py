@@ -78,6 +78,13 @@ class Agenda:
             self._order = self._by_below
 
 
+def on_circles(looks: Looks, nodes: set[UUID], effective_time: datetime) -> set[UUID]:
+    """Those of the nodes that lie on a circle."""
+    agenda = Agenda(looks, effective_time)
+    agenda.add(nodes)
+    return {node for node in nodes if len(agenda.unit_of(node)) > 1}
+
+
 class _Walk:
     """A walk in one direction, as far as it leads, read step by step."""
 

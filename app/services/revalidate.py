@@ -9,6 +9,7 @@ from app.domain.instants import in_words
 from app.domain.models import MemoryNode, Page, RevalidationDecision, RevalidationRun
 from app.schemas.revalidation import Correction, NewRevalidation
 from app.services import corrections, cursors, graphs, rules
+from app.services.agenda import on_circles
 from app.services.looks import Budget, Scope, look
 from app.services.nodes import get as get_node
 from app.services.nodes import named
@@ -192,7 +193,7 @@ def _begin(
         if cascade is None:
             return None
         run = new_run(uow, "Invalidation", invalidation_run_id=subject_id, invalid_since=cascade.effective_time)
-        _name_after(uow, subject_id, scope)
+        _name_after(uow, run, subject_id, scope)
     elif event_type == "RuleVersionAdded":
         run = new_run(uow, "Rule")
         scope.pending = set(uow.revalidations.named_by_rule(subject_id))
@@ -208,15 +209,18 @@ def _begin(
     return run, scope
 
 
-def _name_after(uow: UnitOfWork, cascade_id: UUID, scope: Scope) -> None:
-    replaced = set()
+def _name_after(uow: UnitOfWork, run: RevalidationRun, cascade_id: UUID, scope: Scope) -> None:
+    replaced, shaken = set(), set()
     for name in uow.revalidations.named_by_invalidation(cascade_id):
+        if name.is_shaken:
+            shaken.add(name.memory_node_id)
+            continue
         scope.pending.add(name.memory_node_id)
         if name.old_status:
             scope.before[name.memory_node_id] = name.old_status
         if name.is_replaced:
             replaced.add(name.memory_node_id)
-    further = uow.looks.replaced(replaced)
+    further = uow.looks.replaced(replaced) | on_circles(uow.looks, shaken, run.effective_time)
     scope.pending |= further
     scope.before |= uow.looks.at(further).statuses_before(cascade_id)
 

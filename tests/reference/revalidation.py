@@ -82,7 +82,7 @@ class World:
             }
         if status == INVALID and not derived:  # a doubt ends in certainty
             self.waiting -= {root for root in roots if report.impacts[root].outcome != "SkippedPinned"}
-        self.events.append(self._named_after(report))
+        self.events.append(self._named_after(report, at))
         return report
 
     def correct(self, roots: Collection[str], at: int) -> dict[str, Finding]:
@@ -148,9 +148,10 @@ class World:
 
     # which nodes a cascade names
 
-    def _named_after(self, report: Report) -> dict[str, int | None]:
+    def _named_after(self, report: Report, at: int) -> dict[str, int | None]:
         """ "its PotentiallyStale and re-examined nodes and the nodes that lost a group member or a superseder (through
-        chains of `Supersedes`)" """
+        chains of `Supersedes`)"; and, for the sake of order independence, Invalid nodes of a circle that lost a
+        necessary source: it may have been what held the others of the circle."""
         before: dict[str, int | None] = {}
         for impact in report.impacts.values():
             if impact.new_status == POTENTIALLY_STALE and impact.outcome != "SkippedPinned":
@@ -160,6 +161,10 @@ class World:
             if edge.source in fallen and edge.type in EVIDENTIAL:
                 impact_there = report.impacts.get(edge.target)
                 before.setdefault(edge.target, impact_there.old_status if impact_there else None)
+            elif edge.source in fallen and edge.type in NECESSARY and len(self._component_of(edge.target, at)) > 1:
+                impact_there = report.impacts.get(edge.target)
+                if impact_there and impact_there.old_status == INVALID:
+                    before.setdefault(edge.target, INVALID)
         for node_id in self._replaced_by(fallen):
             impact_there = report.impacts.get(node_id)
             before.setdefault(node_id, impact_there.old_status if impact_there else None)

@@ -16,6 +16,8 @@ class Named(NamedTuple):
     old_status: str | None
     is_replaced: bool
     """It lost its replacement, so what it replaces itself is concerned as well."""
+    is_shaken: bool
+    """It was Invalid before and lost a necessary source, which matters only to a circle on which it lies."""
 
 
 class ScopeRow(NamedTuple):

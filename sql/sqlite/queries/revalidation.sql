@@ -90,13 +90,15 @@ WHERE n.MemoryNodeId = :memory_node_id AND n.TenantId = :tenant_id AND n.FleetId
 
 -- name: named_by_invalidation
 -- What a cascade left to be looked at: nodes in doubt, those that lost a member of a group, and those that lost their
--- replacement; with their status before it where it reached them. A node can come twice.
-SELECT i.MemoryNodeId, i.OldStatus, 0 AS IsReplaced
+-- replacement; with their status before it where it reached them. Nodes that were Invalid before and lost a necessary source
+-- only matter where they lie on a circle, which it may have held. A node can come twice.
+SELECT i.MemoryNodeId, i.OldStatus, 0 AS IsReplaced, 0 AS IsShaken
 FROM InvalidationImpacts AS i
 WHERE i.InvalidationRunId = :run_id AND i.TenantId = :tenant_id AND i.FleetId = :fleet_id
   AND i.NewStatus = 1 AND i.Outcome <> 'SkippedPinned'
 UNION ALL
-SELECT e.TargetNodeId, t.OldStatus, CASE WHEN e.EdgeType = 'Supersedes' THEN 1 ELSE 0 END
+SELECT e.TargetNodeId, t.OldStatus, CASE WHEN e.EdgeType = 'Supersedes' THEN 1 ELSE 0 END,
+       CASE WHEN e.EdgeType IN ('Requires', 'ValidOnlyWhen') THEN 1 ELSE 0 END
 FROM InvalidationImpacts AS i
 CROSS JOIN MemoryEdges AS e ON e.SourceNodeId = i.MemoryNodeId
 LEFT JOIN InvalidationImpacts AS t INDEXED BY IX_InvalidationImpacts_Node
@@ -105,7 +107,8 @@ LEFT JOIN InvalidationImpacts AS t INDEXED BY IX_InvalidationImpacts_Node
 WHERE i.InvalidationRunId = :run_id AND i.TenantId = :tenant_id AND i.FleetId = :fleet_id
   AND e.TenantId = :tenant_id AND e.FleetId = :fleet_id
   AND i.NewStatus = 2 AND i.OldStatus < 2
-  AND e.EdgeType IN ('DerivedFrom', 'SupportedBy', 'ObservedFrom', 'Supersedes');
+  AND (e.EdgeType IN ('DerivedFrom', 'SupportedBy', 'ObservedFrom', 'Supersedes')
+       OR (e.EdgeType IN ('Requires', 'ValidOnlyWhen') AND t.OldStatus = 2));
 
 -- name: named_by_rule
 -- The targets of edges under any version of a rule.
