@@ -136,7 +136,7 @@ def _together(store: Store, by: Claim, waiting: list[ClaimedEvent], is_stopping:
                 if not uow.outbox.settle(event.outbox_event_id, by.owner, uow.stamp):
                     raise LostLease
                 handled += 1
-                if budget.is_over():
+                if not budget.has_time_for_more():
                     break
             uow.commit()
         return handled

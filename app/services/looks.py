@@ -35,19 +35,26 @@ class Scope:
 class Budget:
     """How long the looks of one transaction may take, so that the other writers of a fleet get their turn.
 
-    Finding the order is part of every transaction; so it takes as long again, several times, where that is slow.
+    A run that goes on in another transaction has to find its order again there; so where that is slow, the looks that
+    follow it may take several times as long.
     """
 
     def __init__(self, seconds: float, is_stopping: Callable[[], bool] = lambda: False) -> None:
-        self._begun = monotonic()
-        self._seconds = seconds
+        self._ends = self._looks_end = monotonic() + seconds
         self._is_stopping = is_stopping
 
-    def order_found(self) -> None:
-        self._seconds = max(self._seconds, _LOOKS_PER_ORDER * (monotonic() - self._begun))
+    def order_found(self, began: float) -> None:
+        """The order of a run was found, which was begun at that time of the monotonic clock."""
+        now = monotonic()
+        self._looks_end = max(self._ends, now + _LOOKS_PER_ORDER * (now - began))
 
     def is_over(self) -> bool:
-        return monotonic() - self._begun > self._seconds or self._is_stopping()
+        """Whether a run has to leave the rest of its levels to another transaction."""
+        return monotonic() > self._looks_end or self._is_stopping()
+
+    def has_time_for_more(self) -> bool:
+        """Whether another run may begin."""
+        return monotonic() < self._ends and not self._is_stopping()
 
 
 def look(uow: UnitOfWork, run: RevalidationRun, scope: Scope, budget: Budget | None = None) -> None:
@@ -55,10 +62,11 @@ def look(uow: UnitOfWork, run: RevalidationRun, scope: Scope, budget: Budget | N
 
     Each level is read and written as a set. A node can come again, when a contradiction has changed behind it.
     """
+    began = monotonic()
     agenda = Agenda(uow.looks, run.effective_time)
     agenda.add(scope.pending)
     if budget:
-        budget.order_found()
+        budget.order_found(began)
     while agenda:
         agenda.add(_look_at(uow, run, scope, agenda.pop(), agenda.unit_of))
         if budget and budget.is_over():
