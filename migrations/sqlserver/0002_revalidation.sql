@@ -182,6 +182,9 @@ CREATE INDEX IX_Reviews_Queue ON dbo.Reviews (TenantId, FleetId, ReviewKind, Rev
     WHERE ClosedAt IS NULL;
 GO
 
+CREATE INDEX IX_Reviews_Node ON dbo.Reviews (TenantId, FleetId, MemoryNodeId, OpenedAt);
+GO
+
 CREATE INDEX IX_Reviews_Oldest ON dbo.Reviews (TenantId, FleetId, ReviewKind, OpenedAt, ReviewIdText) INCLUDE (ClosedAt)
     WHERE ClosedAt IS NULL;
 GO

@@ -484,6 +484,18 @@ def test_a_callers_doubt_waits_for_a_decision(graph: GraphBuilder) -> None:
     assert graph.statuses() == {}
 
 
+def test_a_doubt_that_was_decided_is_not_put_up_again(graph: GraphBuilder) -> None:
+    """Not by the event of the request either, which is handled after the node has come into doubt for another reason."""
+    graph.load(node("a"), node("b"), edge("b", "a", "Contradicts"))
+    graph.invalidate("a", status="PotentiallyStale")
+    decide(graph, review_of(graph, "a").review.review_id, "Accept")
+    graph.invalidate("b")  # marks a, which it contradicts
+    assert graph.statuses() == {"a": "PotentiallyStale", "b": "Invalid"}
+    drain(graph)
+    assert graph.statuses() == {"b": "Invalid"}
+    assert queue(graph) == []
+
+
 def test_a_callers_doubt_ends_in_certainty_or_in_a_correction(graph: GraphBuilder) -> None:
     graph.load(node("a"), node("b"))
     graph.invalidate("a", "b", status="PotentiallyStale")

@@ -2,12 +2,16 @@
 
 from collections.abc import Iterator
 from random import Random
+from uuid import UUID
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from app.schemas.revalidation import NewRevalidation
+from app.services import drain_outbox, looks, revalidate
 from tests.contract.cases import examples
+from tests.contract.draining import drain
 from tests.contract.engines import Database, Engine
 from tests.contract.worlds import Twin
 from tests.reference.cascade import INVALID, POTENTIALLY_STALE, VALID
@@ -38,6 +42,40 @@ def test_every_finding_and_every_node_is_what_the_reference_model_says(own: Data
     twin.compare()
     if world.mode == "automatic":
         assert world.incoherent(NOW) == set()
+
+
+@pytest.fixture
+def level_by_level(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A transaction has time for one level only, and what is left is read back for the next."""
+    monkeypatch.setattr(drain_outbox, "_SLICE_SECONDS", 0.0)
+    monkeypatch.setattr(looks, "_LOOKS_PER_ORDER", 0.0)
+
+
+@examples(100)
+@given(seed=seeds)
+@pytest.mark.usefixtures("level_by_level")
+def test_it_does_not_matter_into_how_many_transactions_a_run_is_cut(own: Database, seed: int) -> None:
+    random, twin = Random(seed), Twin(own.store, random_world(seed))
+    ids = sorted(twin.world.nodes)
+    for _ in range(3):
+        twin.invalidate(random.sample(ids, random.choice([1, 2])), INVALID)
+        twin.drain()
+        twin.compare()
+    leave_corrections_to_the_worker(twin, random)
+
+
+def leave_corrections_to_the_worker(twin: Twin, random: Random) -> None:
+    """The same as a correction in one transaction."""
+    free = [n for n, node in sorted(twin.world.nodes.items()) if not node.pinned]
+    if not free:
+        return
+    roots = random.sample(free, min(2, len(free)))
+    body = NewRevalidation(root_node_ids=[UUID(root) for root in roots])
+    twin.graph.write(lambda uow: revalidate.accept(uow, body))
+    twin.world.correct(roots, NOW)
+    drain(twin.graph)
+    twin.world.drain(NOW)
+    twin.compare()
 
 
 @examples(200)

@@ -184,6 +184,7 @@ class World:
         before = dict(named)
         pending = set(named) & self.nodes.keys()
         findings: dict[str, Finding] = {}
+        at_first = {n: node.status for n, node in self.nodes.items()}
         while pending:
             units = [unit for unit in self._units(at) if pending & set(unit)]
             levels = self._levels(at)
@@ -202,7 +203,9 @@ class World:
                 self.invalidate(fallen, at, derived=True)
             for node_id, (outcome, reason, status, confidence) in found.items():
                 self._write(node_id, status, confidence, state[node_id], decided.get(node_id))
-                findings[node_id] = (outcome, reason)
+                # the last look counts, next to the state before the first
+                is_back = outcome == "RemainsValid" and node_id in findings and at_first[node_id] == INVALID
+                findings[node_id] = ("Restored" if is_back else outcome, reason)
             self._stand(found, decided, at)
             for node_id, (_, _, status, confidence) in found.items():
                 first = before.pop(node_id, None)

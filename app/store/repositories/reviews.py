@@ -27,7 +27,7 @@ class Reviews:
         """A caller's own doubt waits for a decision: a review for each root that the run left PotentiallyStale."""
         for asked in self._session.rows(_Asked, "reviews_asked_by_run", run_id=run_id):
             if asked.review_id:
-                self._session.execute("review_request", review_id=asked.review_id)
+                self._session.execute("review_request", review_id=asked.review_id, opened_at=opened_at)
             else:
                 self._session.execute(
                     "review_insert",

@@ -272,7 +272,7 @@ WHERE MemoryNodes.MemoryNodeId = r.MemoryNodeId
        OR r.NewConfidence <> MemoryNodes.Confidence);
 
 -- name: look_record_decisions
--- The last look at a node in a run counts, next to the state before the first.
+-- The last look at a node in a run counts, next to the state before the first: what was Invalid then and is Valid is Restored.
 INSERT INTO RevalidationDecisions (RevalidationRunId, TenantId, FleetId, MemoryNodeId, Outcome, ReviewReason, OldStatus,
                                    NewStatus, OldConfidence, NewConfidence, DecidedAt)
 SELECT :run_id, :tenant_id, :fleet_id, r.MemoryNodeId, r.Outcome, r.ReviewReason, r.OldStatus, r.NewStatus,
@@ -280,7 +280,9 @@ SELECT :run_id, :tenant_id, :fleet_id, r.MemoryNodeId, r.Outcome, r.ReviewReason
 FROM LookResults AS r
 WHERE 1 = 1
 ON CONFLICT (RevalidationRunId, MemoryNodeId, TenantId, FleetId) DO UPDATE
-SET Outcome = excluded.Outcome, ReviewReason = excluded.ReviewReason, NewStatus = excluded.NewStatus,
+SET Outcome = CASE WHEN excluded.Outcome = 'RemainsValid' AND RevalidationDecisions.OldStatus = 2 THEN 'Restored'
+                   ELSE excluded.Outcome END,
+    ReviewReason = excluded.ReviewReason, NewStatus = excluded.NewStatus,
     NewConfidence = excluded.NewConfidence, DecidedAt = excluded.DecidedAt;
 
 -- name: look_close_reviews

@@ -5,7 +5,8 @@ INSERT INTO Reviews (ReviewId, TenantId, FleetId, GraphId, MemoryNodeId, ReviewK
 VALUES (:review_id, :tenant_id, :fleet_id, :graph_id, :memory_node_id, 'Review', 'Requested', NULL, :opened_at);
 
 -- name: reviews_asked_by_run
--- The roots that a caller's own request left PotentiallyStale and that still are; an open review is now the caller's.
+-- The roots that a caller's own request left PotentiallyStale and that still are, unless it was decided on them since; an
+-- open review is now the caller's.
 SELECT i.MemoryNodeId, n.GraphId, v.ReviewId
 FROM InvalidationRuns AS u
 JOIN InvalidationRequests AS q
@@ -18,6 +19,10 @@ LEFT JOIN Reviews AS v
 WHERE u.InvalidationRunId = :run_id AND u.TenantId = :tenant_id AND u.FleetId = :fleet_id
   AND q.RequestedStatus = 1 AND q.IsDerived = 0 AND i.NewStatus = 1 AND i.Outcome <> 'SkippedPinned'
   AND n.Status = 1
+  AND NOT EXISTS (SELECT 1
+                  FROM Reviews AS d
+                  WHERE d.MemoryNodeId = i.MemoryNodeId AND d.TenantId = i.TenantId AND d.FleetId = i.FleetId
+                    AND d.ClosedAt IS NOT NULL AND d.OpenedAt >= u.CommittedAt)
 ORDER BY i.MemoryNodeId;
 
 -- name: review_find
@@ -58,10 +63,10 @@ WHERE e.TenantId = :tenant_id AND e.FleetId = :fleet_id AND s.TenantId = :tenant
   AND e.ActiveFrom <= :effective_time AND e.ActiveTo > :effective_time AND e.EdgeType = 'Contradicts';
 
 -- name: review_request
--- A review that the rules opened becomes a caller's.
+-- A review that the rules opened becomes a caller's, put up anew.
 UPDATE Reviews
-SET ReviewReason = 'Requested', ReviewKind = 'Review'
-WHERE ReviewId = :review_id AND TenantId = :tenant_id AND FleetId = :fleet_id;
+SET ReviewReason = 'Requested', ReviewKind = 'Review', OpenedAt = :opened_at
+WHERE ReviewId = :review_id AND TenantId = :tenant_id AND FleetId = :fleet_id AND ReviewReason IS NOT 'Requested';
 
 -- name: review_close_of_node
 UPDATE Reviews

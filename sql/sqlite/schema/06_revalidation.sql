@@ -96,6 +96,7 @@ CREATE TABLE Reviews (
 
 CREATE UNIQUE INDEX UX_Reviews_Open ON Reviews (MemoryNodeId, TenantId, FleetId) WHERE ClosedAt IS NULL;
 CREATE INDEX IX_Reviews_Queue ON Reviews (TenantId, FleetId, ReviewKind, ReviewId) WHERE ClosedAt IS NULL;
+CREATE INDEX IX_Reviews_Node ON Reviews (MemoryNodeId, OpenedAt);
 CREATE INDEX IX_Reviews_Oldest ON Reviews (TenantId, FleetId, ReviewKind, OpenedAt, ReviewId) WHERE ClosedAt IS NULL;
 
 -- A correction or an acceptance stands until the node's ground changes.

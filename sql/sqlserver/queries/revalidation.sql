@@ -309,9 +309,10 @@ WHERE r.SessionId = @@SPID
 OPTION (LOOP JOIN);
 
 -- name: look_record_decisions
--- The last look at a node in a run counts, next to the state before the first.
+-- The last look at a node in a run counts, next to the state before the first: what was Invalid then and is Valid is Restored.
 UPDATE d
-SET Outcome = r.Outcome, ReviewReason = r.ReviewReason, NewStatus = r.NewStatus, NewConfidence = r.NewConfidence,
+SET Outcome = CASE WHEN r.Outcome = 'RemainsValid' AND d.OldStatus = 2 THEN 'Restored' ELSE r.Outcome END,
+    ReviewReason = r.ReviewReason, NewStatus = r.NewStatus, NewConfidence = r.NewConfidence,
     DecidedAt = @decided_at
 FROM dbo.LookResults AS r
 JOIN dbo.RevalidationDecisions AS d

@@ -12,7 +12,8 @@ VALUES (@review_id, @tenant_id, @fleet_id, @graph_id, @memory_node_id, 'Review',
         LOWER(CONVERT(CHAR(36), @review_id)));
 
 -- name: reviews_asked_by_run
--- The roots that a caller's own request left PotentiallyStale and that still are; an open review is now the caller's.
+-- The roots that a caller's own request left PotentiallyStale and that still are, unless it was decided on them since; an
+-- open review is now the caller's.
 SELECT i.MemoryNodeId, n.GraphId, v.ReviewId
 FROM dbo.InvalidationRuns AS u
 JOIN dbo.InvalidationRequests AS q
@@ -25,6 +26,10 @@ LEFT JOIN dbo.Reviews AS v
 WHERE u.InvalidationRunId = @run_id AND u.TenantId = @tenant_id AND u.FleetId = @fleet_id
   AND q.RequestedStatus = 1 AND q.IsDerived = 0 AND i.NewStatus = 1 AND i.Outcome <> 'SkippedPinned'
   AND n.Status = 1
+  AND NOT EXISTS (SELECT 1
+                  FROM dbo.Reviews AS d
+                  WHERE d.MemoryNodeId = i.MemoryNodeId AND d.TenantId = i.TenantId AND d.FleetId = i.FleetId
+                    AND d.ClosedAt IS NOT NULL AND d.OpenedAt >= u.CommittedAt)
 ORDER BY i.MemoryNodeIdText;
 
 -- name: review_find
@@ -65,10 +70,11 @@ WHERE w.SessionId = @@SPID AND e.TenantId = @tenant_id AND e.FleetId = @fleet_id
 OPTION (LOOP JOIN);
 
 -- name: review_request
--- A review that the rules opened becomes a caller's.
+-- A review that the rules opened becomes a caller's, put up anew.
 UPDATE dbo.Reviews
-SET ReviewReason = 'Requested', ReviewKind = 'Review'
-WHERE ReviewId = @review_id AND TenantId = @tenant_id AND FleetId = @fleet_id;
+SET ReviewReason = 'Requested', ReviewKind = 'Review', OpenedAt = @opened_at
+WHERE ReviewId = @review_id AND TenantId = @tenant_id AND FleetId = @fleet_id
+  AND (ReviewReason IS NULL OR ReviewReason <> 'Requested');
 
 -- name: review_close_of_node
 UPDATE dbo.Reviews
