@@ -485,7 +485,7 @@ def test_a_callers_doubt_waits_for_a_decision(graph: GraphBuilder) -> None:
 
 
 def test_a_doubt_that_was_decided_is_not_put_up_again(graph: GraphBuilder) -> None:
-    """Not by the event of the request either, which is handled after the node has come into doubt for another reason."""
+    """Not by the event of the request either, handled after the node has come into doubt for another reason."""
     graph.load(node("a"), node("b"), edge("b", "a", "Contradicts"))
     graph.invalidate("a", status="PotentiallyStale")
     decide(graph, review_of(graph, "a").review.review_id, "Accept")
