@@ -4,6 +4,7 @@ import logging
 import random
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
+from time import monotonic, sleep
 from typing import NamedTuple
 
 from app.domain.attempts import DELIVERY, HANDLING, next_attempt
@@ -19,6 +20,8 @@ _LOG = logging.getLogger("app.worker")
 
 _SLICE_SECONDS = 0.25
 """How long the events of one transaction may take before other writers of the fleet get their turn."""
+_PAUSE_SECONDS, _LONG_PAUSE_SECONDS = 0.01, 0.15
+"""After a transaction, and after a long one: a process that waits for SQLite's lock asks every tenth of a second."""
 _AT_ONCE = 100
 _ERROR_CHARACTERS = 2000
 _CLEANED_AT_ONCE = 1000
@@ -79,7 +82,10 @@ def work(
             if waiting[0].lane is not None:
                 _deliver(store, by, waiting.pop(0), deliver)
             else:
+                began = monotonic()
                 del waiting[: _handle(store, by, waiting, is_stopping)]
+                if waiting:
+                    sleep(_PAUSE_SECONDS if monotonic() - began < 1 else _LONG_PAUSE_SECONDS)
     except LostLease:
         _LOG.warning("lost the lease of event %s; another worker goes on with it", waiting[0].outbox_event_id)
     finally:

@@ -11,7 +11,7 @@ from app.services.agenda import Agenda, Unit
 from app.store.repositories.revalidations import ScopeRow
 from app.store.unit import UnitOfWork
 
-_LOOKS_PER_ORDER = 3
+_LOOKS_PER_ORDER = 2
 
 
 class Scope:

@@ -99,9 +99,10 @@ class World:
         changed = [edge]
         if edge.type == SUPERSEDES:  # it "ends the support edges from B to A (`effectiveTo` = that time)"
             against = [e for e in self.edges if (e.source, e.target) == (edge.target, edge.source)]
-            open_ = [e for e in against if e.type in NECESSARY | EVIDENTIAL and (e.effective_to or at + 1) > at]
-            self.edges = [replace(e, effective_to=at) if e in open_ else e for e in self.edges]
-            changed += open_
+            support = [e for e in against if e.type in NECESSARY | EVIDENTIAL]
+            ended = [e for e in support if e.effective_to is None or e.effective_to > at]
+            self.edges = [replace(e, effective_to=at) if e in ended else e for e in self.edges]
+            changed += ended
         self.edges.append(edge)
         self._name_targets(*changed)
 

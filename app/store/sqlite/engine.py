@@ -5,7 +5,6 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from threading import Lock
 from urllib.parse import quote
 from uuid import UUID
 
@@ -28,6 +27,7 @@ from app.store.sqlite.codec import SqliteCodec, from_micros, to_micros
 from app.store.sqlite.errors import translated
 from app.store.sqlite.floor import Floor
 from app.store.sqlite.session import SqliteSession
+from app.store.sqlite.turns import Turns
 from app.store.unit import UnitOfWork, View
 
 _OLDEST_SQLITE = (3, 37, 0)  # STRICT tables
@@ -45,8 +45,8 @@ def _utc_now() -> datetime:
 class SqliteStore:
     """See ``app.store.ports.Store``.
 
-    A lock lines up the writers of this process; ``BEGIN IMMEDIATE`` keeps other processes out. Writers of all fleets
-    are serial here, which is more than the contract asks.
+    The writers of this process take turns in the order in which they come; ``BEGIN IMMEDIATE`` keeps other processes
+    out. Writers of all fleets are serial here, which is more than the contract asks.
     """
 
     capabilities = Capabilities(parallel_fleets=False, settable_clock=True)
@@ -63,7 +63,7 @@ class SqliteStore:
         self._codec = SqliteCodec()
         self._floor = Floor(path)
         self.bell = Bell()
-        self._writing = Lock()
+        self._writing = Turns()
         self._writing_for: Principal | None = None
         self._writer = self._engine(_IMMEDIATE, "rwc", connections=4, cache_mib=128)
         self._reader = self._engine(_DEFERRED, "rw", connections=100, cache_mib=4)
@@ -151,7 +151,7 @@ class SqliteStore:
 
     @contextmanager
     def _turn(self) -> Iterator[None]:
-        if not self._writing.acquire(timeout=_WAIT_SECONDS):
+        if not self._writing.acquire(_WAIT_SECONDS):
             raise Busy("Other requests have kept the database busy for too long; try again shortly.")
         try:
             yield
