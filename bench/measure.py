@@ -95,9 +95,10 @@ class Server:
 
 
 @contextmanager
-def server(database: Path | None = None, keep: Path | None = None) -> Iterator[Server]:
+def server(database: Path | None = None, keep: Path | None = None, *, worker: bool = False) -> Iterator[Server]:
     """A fresh server process: on a copy of ``database``, or on a new one with an empty graph.
 
+    Without ``worker`` nothing but the requests is going on.
     Once it has stopped, its database is left in ``keep``.
     """
     with tempfile.TemporaryDirectory(prefix="memory-graph-bench-") as folder:
@@ -105,7 +106,7 @@ def server(database: Path | None = None, keep: Path | None = None) -> Iterator[S
         if database:
             shutil.copyfile(database, file)
         port = _free_port()
-        process = _start(file, port)
+        process = _start(file, port, worker=worker)
         try:
             with httpx.Client(base_url=f"http://127.0.0.1:{port}", timeout=None) as client:
                 _wait(client, process)
@@ -119,8 +120,12 @@ def server(database: Path | None = None, keep: Path | None = None) -> Iterator[S
             shutil.move(file, keep)
 
 
-def _start(database: Path, port: int) -> "subprocess.Popen[bytes]":
-    settings = {"MEMORY_GRAPH_DATABASE_URL": f"sqlite:///{database}", "MEMORY_GRAPH_LOG_LEVEL": "ERROR"}
+def _start(database: Path, port: int, *, worker: bool) -> "subprocess.Popen[bytes]":
+    settings = {
+        "MEMORY_GRAPH_DATABASE_URL": f"sqlite:///{database}",
+        "MEMORY_GRAPH_LOG_LEVEL": "ERROR",
+        "MEMORY_GRAPH_WORKER": "embedded" if worker else "none",
+    }
     command = [sys.executable, "-m", "uvicorn", "--factory", "app.main:create_app", "--port", str(port)]
     quiet = ["--log-level", "error", "--no-access-log"]
     return subprocess.Popen(

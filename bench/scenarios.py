@@ -103,11 +103,7 @@ class Bench:
         roots = reach.small_roots(11 if self._quick else 25)
         with server(self._database) as running:
             running.invalidate(roots.pop())  # the first request of a process also fills its caches
-            taken: list[float] = []
-            for root in roots:
-                running.wait_until_drained()
-                taken.append(timed(lambda r=root: running.invalidate(r))[0])  # type: ignore[misc]
-            seconds = median(taken)
+            seconds = median(timed(lambda r=root: running.invalidate(r))[0] for root in roots)  # type: ignore[misc]
             memory = running.peak_memory()
         yield Row(
             "small",
@@ -143,7 +139,7 @@ class Bench:
             running.import_file(file)
         reach = self._reachable()
         for root in [reach.hub(), *(known for known in _RESTORED if reach.networkx(known))]:
-            with server(coherent) as running:
+            with server(coherent, worker=True) as running:
                 fallen = running.invalidate(root)["counts"]["byStatus"]
                 drained, _ = timed(running.wait_until_drained)
                 seconds, report = timed(lambda s=running, r=root: s.correct(r))  # type: ignore[misc]
@@ -166,7 +162,7 @@ class Bench:
             sizes = [full // 4, full // 2, full]
             # Starting a server takes longer than a quick size: there the sizes of a shape share one.
             for shared in [sizes] if self._quick else [[size] for size in sizes]:
-                with server() as running:
+                with server(worker=True) as running:
                     for size in shared:
                         yield from self._shape(shape, size, running)
                         running.use_new_graph()
