@@ -37,21 +37,21 @@ def test_killed_workers_lose_nothing_and_do_nothing_twice(nursery: Nursery, tmp_
 
     options = ("--lease-seconds", str(LEASE_SECONDS), "--threads", "2")
     workers = [nursery.start_worker(database, *options) for _ in range(WORKERS)]
-    killed = 0
+    moments = [EVENTS * (KILLS - number - random.random()) / (KILLS + 1) for number in range(KILLS)]
     started = monotonic()
-    while _pending(database):
+    while waiting := _pending(database):
         assert monotonic() - started < _GIVE_UP_SECONDS
-        sleep(random.uniform(0.05, 0.4))
-        if killed < KILLS:
+        while moments and waiting <= moments[0]:
             number = random.randrange(WORKERS)
             workers[number].kill()
             workers[number] = nursery.start_worker(database, *options)
-            killed += 1
+            del moments[0]
+        sleep(0.01)
     for worker in workers:
         assert not worker.has_ended(), worker.output()
         worker.stop()
 
-    assert killed == KILLS, "more events are needed for so many kills"
+    assert len(moments) < KILLS / 2
     _check(database, wanted)
     check_file(database)
 
