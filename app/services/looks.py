@@ -12,6 +12,7 @@ from app.store.repositories.revalidations import ScopeRow
 from app.store.unit import UnitOfWork
 
 _LOOKS_PER_ORDER = 2
+_ALL = 2**31 - 1
 
 
 class Scope:
@@ -92,7 +93,7 @@ def _look_at(
             decided = {node_id: scope.decided[node_id] for node_id in unit if node_id in scope.decided}
             verdicts |= decide(members, edges, superseded=superseded, decided=decided)
     before = {node_id: scope.before.pop(node_id, subjects[node_id].status) for node_id in verdicts}
-    _go_on(uow, run, subjects, verdicts, before)
+    _go_on(uow, run, scope, subjects=subjects, verdicts=verdicts, before=before)
     uow.looks.apply(run.run_id, subjects, verdicts, uow.stamp, run.invalid_since)
     _stand(uow, scope, subjects, verdicts)
     differing = [
@@ -135,11 +136,17 @@ def _is_superseded(uow: UnitOfWork, run: RevalidationRun, node_id: UUID) -> bool
 def _go_on(
     uow: UnitOfWork,
     run: RevalidationRun,
+    scope: Scope,
+    *,
     subjects: Mapping[UUID, Subject],
     verdicts: Mapping[UUID, Verdict],
     before: Mapping[UUID, str],
 ) -> None:
-    """Nodes that fall in this look are the derived roots of a child run; one for each way in which graphs cascade."""
+    """Nodes that fall in this look are the derived roots of a child run; one for each way in which graphs cascade.
+
+    What a child run re-examines was Invalid before: if it is found so again, it does not fall anew. Otherwise two nodes
+    could make each other fall for ever.
+    """
     roots: dict[tuple[str, str], list[UUID]] = {}
     for node_id, verdict in verdicts.items():
         subject = subjects[node_id]
@@ -156,6 +163,8 @@ def _go_on(
             parent_run_id=run.invalidation_run_id,
         )
         uow.revalidations.add_child(run.run_id, child)
+        for impact in uow.invalidations.impacts(child, "Reexamine", 0, None, _ALL):
+            scope.before.setdefault(impact.memory_node_id, impact.old_status)
 
 
 def _stand(uow: UnitOfWork, scope: Scope, subjects: Mapping[UUID, Subject], verdicts: Mapping[UUID, Verdict]) -> None:

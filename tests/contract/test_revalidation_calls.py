@@ -330,6 +330,28 @@ def test_what_a_look_finds_without_ground_falls_as_a_child_run(own: Database) ->
     assert (graph.node("b").invalidation, graph.node("b").invalid_since) == ("Derived", DAY)
 
 
+def test_replaced_nodes_that_reexamine_each_other_do_not_fall_for_ever(own: Database) -> None:
+    """j falls, as f replaces it: its child run re-examines d. d falls again, as h replaces it: that run, over i, a and
+    k, re-examines j. Both were Invalid before, so neither falls anew."""
+    graph = GraphBuilder(own.store, fresh_principal(), propagation="transitive")
+    graph.load(
+        *(node(key) for key in "adefghijk"),
+        *(edge(source, target, "Supersedes") for source, target in ("fj", "kj", "ed", "hd", "gh")),
+        *(edge(source, target, "DerivedFrom") for source, target in ("ij", "ia", "ah", "hk")),
+        edge("j", "e"),
+        edge("d", "i", "Contradicts"),
+    )
+
+    report = correct(graph, whole_graph=True)
+
+    assert len(report.child_run_ids) < 9
+    drain(graph)
+    before = graph.statuses()
+    correct(graph, whole_graph=True)
+    drain(graph)
+    assert graph.statuses() == before
+
+
 # Overtaken
 
 

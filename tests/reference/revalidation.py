@@ -201,7 +201,11 @@ class World:
                 if status == INVALID and state[n].status != INVALID and before.get(n) != INVALID
             )
             if fallen:  # "the cascade goes on from it as a child run with it as derived root"
-                self.invalidate(fallen, at, derived=True)
+                child = self.invalidate(fallen, at, derived=True)
+                # "nor before the run that named it": what the child run re-examines was Invalid before
+                for impact in child.impacts.values():
+                    if impact.outcome == "Reexamine":
+                        before.setdefault(impact.node_id, impact.old_status)
             for node_id, (outcome, reason, status, confidence) in found.items():
                 self._write(node_id, status, confidence, state[node_id], decided.get(node_id))
                 # the last look counts, next to the state before the first

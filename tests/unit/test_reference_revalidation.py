@@ -655,11 +655,6 @@ class Limited(World):
         return super()._evaluate(unit, decided, at)
 
 
-@pytest.mark.xfail(
-    raises=Endless,
-    reason="what a child run re-examines is taken for newly fallen by the run that began it: before the child run it"
-    " was Invalid, and that has to count as 'before the run that named it'",
-)
 def test_a_run_ends_where_two_replaced_nodes_reexamine_each_other_through_child_runs() -> None:
     # j falls (f replaces it): its child run re-examines d, by e. d falls (h, replaced by g, replaces it): its child run
     # doubts i, which it contradicts; under `transitive` that goes to a, so to h and k, and j is re-examined, by k.
