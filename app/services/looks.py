@@ -93,7 +93,7 @@ def _look_at(
             decided = {node_id: scope.decided[node_id] for node_id in unit if node_id in scope.decided}
             verdicts |= decide(members, edges, superseded=superseded, decided=decided)
     before = {node_id: scope.before.pop(node_id, subjects[node_id].status) for node_id in verdicts}
-    _go_on(uow, run, scope, subjects=subjects, verdicts=verdicts, before=before)
+    reexamined = _go_on(uow, run, scope, subjects=subjects, verdicts=verdicts, before=before)
     uow.looks.apply(run.run_id, subjects, verdicts, uow.stamp, run.invalid_since)
     _stand(uow, scope, subjects, verdicts)
     differing = [
@@ -103,7 +103,7 @@ def _look_at(
         or verdict.status != before[node_id]
         or abs(verdict.confidence - subjects[node_id].confidence) >= NO_CHANGE
     ]
-    return _onwards(uow, differing, unit_of) if differing else set()
+    return reexamined | (_onwards(uow, differing, unit_of) if differing else set())
 
 
 def _superseded(uow: UnitOfWork, run: RevalidationRun, unit: Unit, edges: Iterable[Support]) -> set[UUID]:
@@ -141,12 +141,13 @@ def _go_on(
     subjects: Mapping[UUID, Subject],
     verdicts: Mapping[UUID, Verdict],
     before: Mapping[UUID, str],
-) -> None:
+) -> set[UUID]:
     """Nodes that fall in this look are the derived roots of a child run; one for each way in which graphs cascade.
 
-    What a child run re-examines was Invalid before: if it is found so again, it does not fall anew. Otherwise two nodes
-    could make each other fall for ever.
+    What a child run re-examines, which is answered, was Invalid before and is looked at here: if it is found so again,
+    it does not fall anew. Otherwise two nodes could make each other fall for ever.
     """
+    reexamined: set[UUID] = set()
     roots: dict[tuple[str, str], list[UUID]] = {}
     for node_id, verdict in verdicts.items():
         subject = subjects[node_id]
@@ -165,6 +166,8 @@ def _go_on(
         uow.revalidations.add_child(run.run_id, child)
         for impact in uow.invalidations.impacts(child, "Reexamine", 0, None, _ALL):
             scope.before.setdefault(impact.memory_node_id, impact.old_status)
+            reexamined.add(impact.memory_node_id)
+    return reexamined
 
 
 def _stand(uow: UnitOfWork, scope: Scope, subjects: Mapping[UUID, Subject], verdicts: Mapping[UUID, Verdict]) -> None:

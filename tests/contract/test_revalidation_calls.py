@@ -352,6 +352,28 @@ def test_replaced_nodes_that_reexamine_each_other_do_not_fall_for_ever(own: Data
     assert graph.statuses() == before
 
 
+def test_what_a_child_run_reexamines_is_looked_at_by_the_run_that_began_it(own: Database) -> None:
+    """f falls with h, which it comes to require. Its child run doubts g, then i, and re-examines h, which d replaces.
+    Not looked at, h would count as in doubt, f would be lifted again, and the next event would begin it all anew."""
+    graph = GraphBuilder(own.store, fresh_principal(), propagation="transitive")
+    graph.load(
+        *(node(key) for key in "dfg"),
+        *(node(key, status="Invalid", invalidation="Derived") for key in "hi"),
+        edge("g", "f", "Contradicts"),
+        edge("i", "h", "Supersedes"),
+        edge("d", "h", "Supersedes"),
+        edge("g", "i", "DerivedFrom", support_group="g", min_support=2),
+    )
+    correct(graph, whole_graph=True)
+    drain(graph)
+    new = NewEdge(graph_id=graph.graph_id, source="h", target="f", edge_type="Requires")
+    graph.write(lambda uow: edges.create(uow, new))
+
+    drain(graph)
+
+    assert graph.statuses() == {"f": "Invalid", "h": "Invalid", "i": "Invalid"}
+
+
 # Overtaken
 
 

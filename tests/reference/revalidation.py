@@ -206,6 +206,7 @@ class World:
                 for impact in child.impacts.values():
                     if impact.outcome == "Reexamine":
                         before.setdefault(impact.node_id, impact.old_status)
+                        pending.add(impact.node_id)
             for node_id, (outcome, reason, status, confidence) in found.items():
                 self._write(node_id, status, confidence, state[node_id], decided.get(node_id))
                 # the last look counts, next to the state before the first
